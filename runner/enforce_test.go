@@ -15,10 +15,10 @@ import (
 	"taskyard/task"
 )
 
-// TestWhatIsAskedForIsEnforcedOrSaidNotToBe compares, for every kind of runner,
-// the requirements of a spec with what is reported about them. No tool or limit
-// is omitted.
-func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
+// TestEveryRequirementIsEnforcedOrReported compares, for every kind of runner, the
+// requirements of a spec with what is reported about them. No tool or limit is
+// omitted.
+func TestEveryRequirementIsEnforcedOrReported(t *testing.T) {
 	t.Parallel()
 	on, off := supervise.Confinement{On: true, Kernel: &confine.Kernel{Landlock: 9, Seccomp: true, Attributes: true}}, supervise.Confinement{}
 	plan := task.Spec{Tools: []string{"read", "launch"}, Limits: task.Limits{TimeoutSeconds: 60, MaxTokens: 10, MaxTurns: 3, MaxCostUSD: 1}}
@@ -35,16 +35,16 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 		{"its shell, unconfined", &builtin.Runner{Shell: func() string { return "bash: none" }}, shell, []string{"files", "network"}},
 		{"claude, confined", &claude.Runner{Program: supervise.Program{Confine: on}}, plan, nil},
 		{"claude, not confined", &claude.Runner{Program: supervise.Program{Confine: off}}, plan, []string{"files"}},
-		{"codex that may read", &codex.Runner{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
+		{"codex with reading tools", &codex.Runner{}, plan, []string{"list", "glob", "grep", "bash", "maxCostUsd"}},
 		{
-			"an agent of the ACP", &acp.Runner{Program: supervise.Program{Confine: on}}, plan,
+			"an ACP agent", &acp.Runner{Program: supervise.Program{Confine: on}}, plan,
 			[]string{"list", "glob", "grep", "fetch", "create", "edit", "bash", "network", "maxTokens", "maxTurns", "maxCostUsd"},
 		},
-		{"a program", &command.Runner{}, plan, []string{
+		{"a command", &command.Runner{}, plan, []string{
 			"list", "glob", "grep", "fetch", "create", "edit",
 			"bash", "files", "network", "maxTokens", "maxTurns", "maxCostUsd",
 		}},
-		{"a receiver", &webhook.Runner{}, plan, []string{
+		{"a webhook", &webhook.Runner{}, plan, []string{
 			"list", "glob", "grep", "fetch", "create", "edit", "bash",
 			"files", "network", "timeout", "maxTokens", "maxTurns", "maxCostUsd",
 		}},
@@ -59,7 +59,7 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 			for _, e := range list {
 				what = append(what, e.What)
 				if e.Asked == "" || e.Level == "" {
-					t.Errorf("%+v says nothing", e)
+					t.Errorf("%+v has no text", e)
 				}
 				if (e.Asked == "allowed" || e.Asked == "none" || e.Asked == "open") != (e.Level == task.NotAsked) {
 					t.Errorf("%+v contradicts itself", e)
@@ -69,16 +69,16 @@ func TestWhatIsAskedForIsEnforcedOrSaidNotToBe(t *testing.T) {
 				not = append(not, e.What)
 			}
 			if !slices.Equal(not, tt.not) {
-				t.Errorf("not enforced: %v, want %v", not, tt.not)
+				t.Errorf("got not enforced %v, want %v", not, tt.not)
 			}
 			for _, name := range append(append([]string{"files", "network", "timeout", "idleTimeout", "maxTokens", "maxTurns", "maxCostUsd"},
 				task.KnownTools...), tt.plan.Tools...) {
 				if !slices.Contains(what, name) {
-					t.Errorf("nothing is told of %s", name)
+					t.Errorf("nothing is reported about %s", name)
 				}
 			}
 			if len(what) != len(slices.Compact(slices.Sorted(slices.Values(what)))) {
-				t.Errorf("something is told twice: %v", what)
+				t.Errorf("something is reported twice: %v", what)
 			}
 		})
 	}

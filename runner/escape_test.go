@@ -41,7 +41,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 		p.Confine = c
 		return p
 	}
-	t.Run("an agent of the ACP", func(t *testing.T) {
+	t.Run("an ACP agent", func(t *testing.T) {
 		spec := runnertest.NewSpec(t)
 		log := filepath.Join(spec.Dir, "tmp", "log")
 		_, _ = runnertest.Run(t, &acp.Runner{Program: confined("/bin/sh", "-c", attempt+" > "+log+" 2>&1"), AcceptWeaker: true}, spec)
@@ -62,7 +62,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 		_, _ = runnertest.Run(t, &claude.Runner{Program: program, AcceptWeaker: true}, spec)
 		verdict(t, runnertest.ReadText(t, log))
 	})
-	t.Run("what tells the version", func(t *testing.T) {
+	t.Run("the command that prints the version", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "agent")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+attempt+"\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 			verdict(t, p.Version+p.Problem)
 		}
 	})
-	t.Run("what is not confined says so", func(t *testing.T) {
+	t.Run("a program that is not confined is reported", func(t *testing.T) {
 		if p := (&acp.Runner{}).Probe(t.Context()); !strings.Contains(p.Shell, "not confined (confine = false)") {
 			t.Error(p.Shell)
 		}

@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// writer is a runner whose agent writes a file where it works.
+// writer is a runner whose agent writes a file in its working folder.
 type writer struct {
-	work        string // where that was
-	mayOnlyRead bool   // as it was told
-	readOnly    bool   // it can be kept from writing
+	work        string // the working folder
+	mayOnlyRead bool   // as the spec says
+	readOnly    bool   // whether the runner can prevent writing
 }
 
 func (w *writer) Probe(context.Context) supervise.Probe { return supervise.Probe{} }
@@ -31,20 +31,20 @@ func (w *writer) Run(_ context.Context, spec supervise.Spec, _ supervise.Sink) (
 	return supervise.Outcome{Status: task.RunCompleted, Phase: task.PhaseEnded}, os.WriteFile(filepath.Join(w.work, "written"), nil, 0o600)
 }
 
-func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
+func TestWhichFoldersADelegatedRunShares(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		workspace, folder  string // as planned; of the run that delegated it
+		workspace, folder  string // of the plan; of the delegating run
 		readOnly, enforces bool
 		shares             bool
 	}{
 		"the private folder of the other run":              {folder: "run-1-1", shares: true},
-		"not one that is on another machine":               {folder: "run-7-1"},
-		"not one that is not known":                        {},
-		"to read, where the runner can hold it to that":    {folder: "run-1-1", readOnly: true, enforces: true, shares: true},
-		"not to read, where the runner cannot":             {folder: "run-1-1", readOnly: true},
-		"no folder that is named for another machine":      {workspace: "/nowhere/at/all", folder: "run-7-1"},
-		"no repository that is not on this machine either": {workspace: "worktree:/nowhere/at/all", folder: "run-7-1"},
+		"not a folder on another machine":                  {folder: "run-7-1"},
+		"not an unknown folder":                            {},
+		"read-only, if the runner can enforce it":          {folder: "run-1-1", readOnly: true, enforces: true, shares: true},
+		"not read-only, if the runner cannot":              {folder: "run-1-1", readOnly: true},
+		"no folder that is planned on another machine":     {workspace: "/nowhere/at/all", folder: "run-7-1"},
+		"no repository that is planned on another machine": {workspace: "worktree:/nowhere/at/all", folder: "run-7-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := t.TempDir()
@@ -63,13 +63,13 @@ func TestADelegatedRunSharesOnlyWhatItCan(t *testing.T) {
 				want = filepath.Join(runs, "run-1-1", "work")
 			}
 			if w.work != want {
-				t.Errorf("it works in %s, want %s", w.work, want)
+				t.Errorf("it worked in %s, want %s", w.work, want)
 			}
 			if w.mayOnlyRead != (c.shares && c.readOnly) {
-				t.Errorf("it may only read there: %t", w.mayOnlyRead)
+				t.Errorf("got read-only = %t", w.mayOnlyRead)
 			}
 			if said := strings.Join(r.Texts(supervise.EventLog), ""); strings.Contains(said, "It works apart from run 1") == c.shares {
-				t.Errorf("its transcript says %q", said)
+				t.Errorf("got the log %q", said)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ import (
 	"taskyard/task"
 )
 
-// held is a runner whose probes a test counts and holds.
+// held is a runner whose probes a test counts and blocks.
 type held struct {
 	asked chan struct{}
 	hold  chan struct{}
@@ -44,63 +44,63 @@ func (f *held) Run(context.Context, supervise.Spec, supervise.Sink) (supervise.O
 	return supervise.Outcome{}, nil
 }
 
-func TestProbesAreMadeInTheBackground(t *testing.T) {
+func TestProbesRunInTheBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
-		var told atomic.Int64
-		p := NewProber([]Source{{Name: "mine", Kind: "command", Runner: f}, {Name: "away", Kind: "worker"}}, func() { told.Add(1) })
+		var notified atomic.Int64
+		p := NewProber([]Source{{Name: "mine", Kind: "command", Runner: f}, {Name: "away", Kind: "worker"}}, func() { notified.Add(1) })
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
 		synctest.Wait()
 		mine := func() task.RunnerInfo { return p.Runners()[0] }
 		if r := mine(); !r.Probing || r.State() != "unknown" || r.Tools == "" {
-			t.Errorf("while it is asked, it is %+v", r)
+			t.Errorf("during the probe, got %+v", r)
 		}
 		if r := p.Runners()[1]; r.State() != "ready" {
-			t.Errorf("one that needs no look is %+v", r)
+			t.Errorf("got a runner without a probe %+v", r)
 		}
 		p.Refresh()
 		p.Changed()
 		synctest.Wait()
 		if len(f.asked) != 1 {
-			t.Errorf("asked %d times at once", len(f.asked))
+			t.Errorf("got %d probes at the same time", len(f.asked))
 		}
-		time.Sleep(probeTime) // of the bubble: no time passes
+		time.Sleep(probeTime) // in the synctest bubble: no real time passes
 		synctest.Wait()
-		if r := mine(); r.State() != "missing" || r.Problem != "it does not answer" || r.Probing || told.Load() != 3 {
-			t.Errorf("a probe that hangs ends as %+v, told %d times", r, told.Load())
+		if r := mine(); r.State() != "missing" || r.Problem != "it does not answer" || r.Probing || notified.Load() != 3 {
+			t.Errorf("a probe that hangs: got %+v, %d notifications", r, notified.Load())
 		}
 		close(f.hold)
 		p.Changed()
 		synctest.Wait()
 		if len(f.asked) != 1 {
-			t.Error("what was just looked at is looked at again")
+			t.Error("a runner was probed again right away")
 		}
 		time.Sleep(probeFresh)
 		p.Changed()
 		synctest.Wait()
 		if r := mine(); len(f.asked) != 2 || r.State() != "ready" {
-			t.Errorf("after a change of definitions: %+v, asked %d times", r, len(f.asked))
+			t.Errorf("after a change of definitions: got %+v, %d probes", r, len(f.asked))
 		}
 		p.Refresh()
 		synctest.Wait()
 		if len(f.asked) != 3 || mine().Probing {
-			t.Errorf("when asked for: asked %d times", len(f.asked))
+			t.Errorf("on request: got %d probes", len(f.asked))
 		}
 		cancel()
 		<-ended
 	})
 }
 
-func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
+func TestAChangedProgramIsProbedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(program+".new", []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(program+".new", []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // must be executable
 			t.Fatal(err)
 		}
 		if err := os.Rename(program+".new", program); err != nil {
@@ -112,7 +112,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 		Name: "mine", Kind: "acp", Argv: argv,
 		Runner: &acp.Runner{Program: runnertest.Program(argv...)},
 	}}, nil)
-	// looked makes the looks that Run makes by itself after some time.
+	// looked makes the probes that Run makes by itself after some time.
 	looked := func() task.RunnerInfo {
 		t.Helper()
 		p.look(t.Context(), p.moved)
@@ -121,7 +121,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 	}
 	p.look(t.Context(), func(*probed) bool { return true })
 	p.flights.Wait()
-	t.Run("one that is not there says so, with a remedy", func(t *testing.T) {
+	t.Run("a missing program is reported, with a fix", func(t *testing.T) {
 		r := looked()
 		if r.State() != "missing" || !strings.Contains(r.Problem, program) || !strings.Contains(r.Remedy, "[runners.mine]") {
 			t.Errorf("%+v", r)
@@ -134,23 +134,23 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("an update is seen, and the same file is not asked again", func(t *testing.T) {
+	t.Run("an update is noticed, and an unchanged file is not probed again", func(t *testing.T) {
 		write("echo asked >> " + dir + "/log; echo 2.0.1")
 		if r := looked(); r.Version != "2.0.1" {
 			t.Errorf("%+v", r)
 		}
 		looked()
 		if log, err := os.ReadFile(filepath.Join(dir, "log")); string(log) != "asked\n" {
-			t.Errorf("asked %q, %v", log, err)
+			t.Errorf("got the probes %q, %v", log, err)
 		}
 	})
-	t.Run("one that fails when asked may work all the same", func(t *testing.T) {
+	t.Run("a program whose probe fails may still work", func(t *testing.T) {
 		write("echo no such flag >&2; exit 2")
 		if r := looked(); r.State() != "ready" || !strings.Contains(r.Problem, "exit code 2") || r.Remedy == "" {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("one that hangs is ended with its children when the server stops", func(t *testing.T) {
+	t.Run("a hanging program is ended with its children when the server stops", func(t *testing.T) {
 		write("sleep 1000 & echo $! > " + dir + "/child; sleep 1000")
 		ctx, cancel := context.WithCancel(t.Context())
 		p.look(ctx, p.moved)
@@ -169,7 +169,7 @@ func TestAProgramThatChangesIsLookedAtAgain(t *testing.T) {
 	})
 }
 
-func TestProbesDoNotEndEachOther(t *testing.T) {
+func TestProbesDoNotEndOneAnother(t *testing.T) {
 	t.Parallel()
 	slow := &command.Runner{Program: runnertest.Program("/bin/sh")}
 	slow.VersionArgs = []string{"-c", "sleep 0.5; echo slow"}
@@ -187,7 +187,7 @@ func TestProbesDoNotEndEachOther(t *testing.T) {
 	}
 }
 
-func TestOtherRunnersAreLookedAtAtOnce(t *testing.T) {
+func TestNewRunnersAreProbedImmediately(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		former := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
@@ -199,21 +199,21 @@ func TestOtherRunnersAreLookedAtAtOnce(t *testing.T) {
 		later := &held{asked: make(chan struct{}, 10), hold: make(chan struct{})}
 		p.Use([]Source{{Name: "later", Kind: "command", Runner: later}, {Name: "away", Kind: "worker"}})
 		if list := p.Runners(); len(list) != 2 || list[0].Name != "later" || !list[0].Probing || list[0].State() != "unknown" {
-			t.Errorf("before any look: %+v", list)
+			t.Errorf("before the first probe: got %+v", list)
 		}
 		synctest.Wait()
 		if len(later.asked) != 1 {
-			t.Errorf("asked %d times", len(later.asked))
+			t.Errorf("got %d probes", len(later.asked))
 		}
-		close(former.hold) // a probe of a runner that is none any more ends late
+		close(former.hold) // a probe of a removed runner ends late
 		synctest.Wait()
 		if list := p.Runners(); len(list) != 2 || list[0].Name != "later" || list[0].Installed {
-			t.Errorf("after the late probe: %+v", list)
+			t.Errorf("after the late probe: got %+v", list)
 		}
 		close(later.hold)
 		synctest.Wait()
 		if list := p.Runners(); list[0].State() != "ready" || list[0].Probing || list[1].State() != "ready" {
-			t.Errorf("after the look: %+v", list)
+			t.Errorf("after the probe: got %+v", list)
 		}
 		cancel()
 		<-ended

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestEveryKindIsWhatItsEntrySays(t *testing.T) {
+func TestEveryKindMatchesItsEntry(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.Name, func(t *testing.T) {
@@ -21,17 +21,17 @@ func TestEveryKindIsWhatItsEntrySays(t *testing.T) {
 			}
 			r := k.New(Settings{Name: "test", Argv: []string{"no-such-program-at-all"}, NoProvider: "no provider"})
 			if p := r.Probe(t.Context()); p.Kind != k.Name || p.Installed || p.Problem == "" || p.Tools != k.Capabilities.Tools {
-				t.Errorf("the probe says %+v", p)
+				t.Errorf("got the probe %+v", p)
 			}
 			if got := IsRemote(r); got != (k.Place != Here) {
-				t.Errorf("IsRemote is %v", got)
+				t.Errorf("got IsRemote = %v", got)
 			}
 		})
 	}
 	for _, name := range []string{"claude", "codex", "acp"} {
 		kind, _ := FindKind(name)
 		if why := kind.Missing(Settings{Argv: []string{"no-such-program-at-all"}}); !strings.Contains(why, "no-such-program-at-all") {
-			t.Errorf("%s: missing because %q", name, why)
+			t.Errorf("%s: got the reason %q", name, why)
 		}
 	}
 	if _, ok := FindKind("no-such-kind"); ok {

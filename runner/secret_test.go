@@ -10,9 +10,9 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// TestNoWorkerTellsASecret: a worker executes the same runners, and sends what
-// changed in the workspace too.
-func TestNoWorkerTellsASecret(t *testing.T) {
+// TestNoWorkerRevealsASecret: a worker executes the same runners, and also sends
+// what changed in the workspace.
+func TestNoWorkerRevealsASecret(t *testing.T) {
 	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"worker": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			spec, rec := runnertest.NewSpec(t), &runnertest.Recorder{}
@@ -24,7 +24,7 @@ echo "on stderr $TEST_DEPLOY_LOGIN $TASKYARD_TOKEN" >&2; echo "$TEST_DEPLOY_LOGI
 				t.Fatal(err)
 			}
 			if out.Work != nil && runnertest.Leaks(t, out.Work.Patch()) != "" {
-				t.Errorf("the diff tells it: %s", out.Work.Patch())
+				t.Errorf("the diff contains it: %s", out.Work.Patch())
 			}
 			return out, rec
 		},

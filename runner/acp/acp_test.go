@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-// acpPlays is an agent of this binary that speaks the protocol.
+// agent returns a runner of the scripted agent in this binary, which speaks the protocol.
 func agent(how ...string) *Runner {
 	return &Runner{Program: runnertest.Agent("acp", how...), AcceptWeaker: true}
 }
@@ -34,58 +34,58 @@ func TestOutcomeOfAnACPAgent(t *testing.T) {
 		{"a refusal fails", "reason:refusal", task.RunFailed, task.PhaseError, "refused", false},
 		{"the model's token limit fails", "reason:max_tokens", task.RunFailed, task.PhaseTokens, "token limit", false},
 		{"too many turns fail", "reason:max_turn_requests", task.RunFailed, task.PhaseTurns, "model calls", false},
-		{"a cancellation that nobody asked for fails", "reason:cancelled", task.RunFailed, task.PhaseError, "nobody canceled it", false},
+		{"a cancellation that was not requested fails", "reason:cancelled", task.RunFailed, task.PhaseError, "nobody canceled it", false},
 		{"an unknown reason breaks the protocol", "reason:tired", task.RunFailed, task.PhaseProtocol, "tired", false},
 		{"another version of the protocol is permanent", "version", task.RunFailed, task.PhaseProtocol, "version 9", true},
 		{"an agent that is not signed in is permanent", "noauth", task.RunFailed, task.PhaseAuth, "Authentication required", true},
-		{"an exit before the answer fails with its code", "crash", task.RunFailed, task.PhaseError, "exit code 7", false},
-		{"an end before the answer breaks the protocol", "eof", task.RunFailed, task.PhaseProtocol, "without answering", false},
-		{"an error for an answer fails with its details", "error", task.RunFailed, task.PhaseError, "boom", false},
-		{"lines of another kind do not matter", "garbage", task.RunCompleted, task.PhaseEnded, "", false},
-		{"a flood of updates loses neither the answer nor the text", "flood", task.RunCompleted, task.PhaseEnded, "", false},
-		{"an agent that asks and never listens is stopped", "pester", task.RunFailed, task.PhaseProtocol, "does not read", false},
+		{"an exit before the response fails with its code", "crash", task.RunFailed, task.PhaseError, "exit code 7", false},
+		{"end of output before the response breaks the protocol", "eof", task.RunFailed, task.PhaseProtocol, "without answering", false},
+		{"an error response fails with its details", "error", task.RunFailed, task.PhaseError, "boom", false},
+		{"other lines are ignored", "garbage", task.RunCompleted, task.PhaseEnded, "", false},
+		{"a flood of updates loses neither the response nor the text", "flood", task.RunCompleted, task.PhaseEnded, "", false},
+		{"an agent that sends requests and does not read is stopped", "pester", task.RunFailed, task.PhaseProtocol, "does not read", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			out, _ := runnertest.Run(t, agent(tt.how), runnertest.NewSpec(t))
 			runnertest.WantState(t, out, tt.status, tt.phase, tt.reason)
 			if out.Permanent != tt.permanent {
-				t.Errorf("permanent %v, want %v", out.Permanent, tt.permanent)
+				t.Errorf("permanent is %v, want %v", out.Permanent, tt.permanent)
 			}
 		})
 	}
 }
 
-func TestAnACPAgentTellsWhatItDoes(t *testing.T) {
+func TestEventsOfAnACPAgent(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
 	spec.Plan.Workspace = t.TempDir()
 	out, rec := runnertest.Run(t, agent("end_turn", "stay"), spec)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if out.Summary != "All done." || out.Usage != (task.Usage{ToolCalls: 1, TokensIn: 30, TokensOut: 5, CostUSD: 0.5}) {
-		t.Errorf("summary %q, usage %+v", out.Summary, out.Usage)
+		t.Errorf("got summary %q, usage %+v", out.Summary, out.Usage)
 	}
 	if got, want := rec.Texts(supervise.EventText), []string{"First I look.", "All done."}; !slices.Equal(got, want) {
-		t.Errorf("text %q, want %q", got, want)
+		t.Errorf("got text %q, want %q", got, want)
 	}
 	if got := rec.Texts(supervise.EventToolResult); !slices.Equal(got, []string{"[redacted]"}) {
-		t.Errorf("results %q", got)
+		t.Errorf("got results %q", got)
 	}
 	if log := rec.Texts(supervise.EventLog); !slices.Contains(log, "Hm.") || !slices.Contains(log, "session s1") {
-		t.Errorf("log %q", log)
+		t.Errorf("got log %q", log)
 	}
-	heard := heardBy(t, spec)
+	input := received(t, spec)
 	for _, want := range []string{
 		`"protocolVersion":1`, `"fs":{}`, `"cwd":"` + spec.Plan.Workspace + `"`,
 		`"url":"http://127.0.0.1:1/mcp?content=text"`, `"value":"Bearer ty_token-of-this-run"`, `You are terse.\n\nDo the work.`,
 	} {
-		if !strings.Contains(heard, want) {
-			t.Errorf("it did not hear %s:\n%s", want, heard)
+		if !strings.Contains(input, want) {
+			t.Errorf("the agent did not read %s:\n%s", want, input)
 		}
 	}
 }
 
-func TestACallIsOneEntryThatShowsWhatIsDone(t *testing.T) {
+func TestAToolCallIsOneEntryThatShowsItsInput(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
 	spec.Plan.Tools = []string{"bash"}
@@ -93,14 +93,14 @@ func TestACallIsOneEntryThatShowsWhatIsDone(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	want := []string{"ls -l", "read a", "get_task (taskyard MCP Server)"}
 	if got := rec.Texts(supervise.EventToolCall); !slices.Equal(got, want) {
-		t.Errorf("calls %q, want %q", got, want)
+		t.Errorf("got calls %q, want %q", got, want)
 	}
 	data := rec.Data(supervise.EventToolCall)
 	if !strings.Contains(data, `"input":{"command":"ls -l"}`) || !strings.Contains(data, `"input":{"x":1}`) {
-		t.Errorf("data of the calls: %s", data)
+		t.Errorf("got the call data %s", data)
 	}
 	if got := rec.Texts(supervise.EventToolResult); len(got) != 2 || got[0] != "a.txt" {
-		t.Errorf("results %q", got)
+		t.Errorf("got results %q", got)
 	}
 }
 
@@ -110,16 +110,16 @@ func TestTokensOfAnACPAgent(t *testing.T) {
 		name, how string
 		in, out   int
 	}{
-		{"those of each turn are added up, and those of the end are not added", "calls", 300, 16},
-		{"those of a quota are read", "quota", 300, 21},
-		{"those of a last turn alone are not those of the run", "OpenCode", 0, 0},
+		{"the tokens of each turn are added up, without those at the end", "calls", 300, 16},
+		{"the tokens of a quota are read", "quota", 300, 21},
+		{"the tokens of only the last turn are not those of the run", "OpenCode", 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			out, _ := runnertest.Run(t, agent(tt.how), runnertest.NewSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if out.Usage.TokensIn != tt.in || out.Usage.TokensOut != tt.out {
-				t.Errorf("usage %+v", out.Usage)
+				t.Errorf("got usage %+v", out.Usage)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestADeniedCallIsTheReasonOfAFailure(t *testing.T) {
 	runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "stopped after a call was denied: https://x. The agent coder may use bash.")
 }
 
-func heardBy(t *testing.T, spec supervise.Spec) string {
+func received(t *testing.T, spec supervise.Spec) string {
 	t.Helper()
 	b, err := os.ReadFile(spec.Plan.Workspace + "/heard")
 	if err != nil {
@@ -150,39 +150,39 @@ func TestAnACPAgentWithoutHTTPGetsTheBridge(t *testing.T) {
 	a.Bridge = []string{"/usr/bin/taskyard", "mcp"}
 	out, _ := runnertest.Run(t, a, spec)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-	if heard := heardBy(t, spec); !strings.Contains(heard, `"command":"/usr/bin/taskyard"`) ||
-		!strings.Contains(heard, `"args":["mcp"]`) || strings.Contains(heard, `"url":`) {
-		t.Errorf("heard\n%s", heard)
+	if input := received(t, spec); !strings.Contains(input, `"command":"/usr/bin/taskyard"`) ||
+		!strings.Contains(input, `"args":["mcp"]`) || strings.Contains(input, `"url":`) {
+		t.Errorf("heard\n%s", input)
 	}
 }
 
 func TestTheModelIsChosenAmongThoseOffered(t *testing.T) {
 	t.Parallel()
-	t.Run("one that is offered is set", func(t *testing.T) {
+	t.Run("an offered model is set", func(t *testing.T) {
 		spec := runnertest.NewSpec(t)
 		spec.Plan.Workspace = t.TempDir()
 		out, _ := runnertest.Run(t, agent("models"), spec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-		if heard := heardBy(t, spec); !strings.Contains(heard, `"session/set_model","params":{"modelId":"$runtime|openai|small(openai)","sessionId":"s1"}`) {
-			t.Errorf("heard\n%s", heard)
+		if input := received(t, spec); !strings.Contains(input, `"session/set_model","params":{"modelId":"$runtime|openai|small(openai)","sessionId":"s1"}`) {
+			t.Errorf("heard\n%s", input)
 		}
 	})
-	t.Run("one that is not offered is permanent", func(t *testing.T) {
+	t.Run("a model that is not offered is a permanent error", func(t *testing.T) {
 		spec := runnertest.NewSpec(t)
 		spec.Plan.Model = "huge"
 		out, _ := runnertest.Run(t, agent("models"), spec)
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "does not offer the model huge: it has big, small")
 		if !out.Permanent {
-			t.Error("a retry would be made")
+			t.Error("a retry would follow")
 		}
 	})
-	t.Run("an agent that wants its key is told to use it", func(t *testing.T) {
+	t.Run("an agent that requires its API key is told to use it", func(t *testing.T) {
 		out, _ := runnertest.Run(t, agent("key"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	})
 }
 
-// asking is a recorder whose person decides so.
+// asking is a recorder whose person gives this answer.
 type asking struct {
 	*runnertest.Recorder
 	answer supervise.PermissionAnswer
@@ -198,20 +198,20 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, kind, title string
-		person            *supervise.PermissionAnswer // nil: the sink cannot ask
+		person            *supervise.PermissionAnswer // nil: the sink cannot ask anybody
 		answer            string
 		asked             int
 	}{
 		{"a listed tool is allowed, once", "execute", "ls", nil, "answer selected once", 0},
 		{"a tool that is not listed is denied", "fetch", "https://x", &supervise.PermissionAnswer{Allow: true}, "answer selected no", 0},
 		{"a tool of Taskyard is allowed", "other", "complete_task (taskyard MCP Server)", nil, "answer selected once", 0},
-		{"a tool that only says so in its middle is not", "other", "run taskyard_x", nil, "answer selected no", 0},
+		{"a tool with the name of the server in the middle of its title is not", "other", "run taskyard_x", nil, "answer selected no", 0},
 		{
-			"an unknown tool is for people, who may allow it", "other", "deploy",
+			"a person is asked about an unknown tool, and may allow it", "other", "deploy",
 			&supervise.PermissionAnswer{Allow: true}, "answer selected once", 1,
 		},
 		{
-			"an unknown tool is for people, who may deny it", "other", "deploy",
+			"a person is asked about an unknown tool, and may deny it", "other", "deploy",
 			&supervise.PermissionAnswer{Message: "not today"}, "answer selected no", 1,
 		},
 		{"an unknown tool is denied when nobody can be asked", "other", "deploy", nil, "answer selected no", 0},
@@ -231,17 +231,17 @@ func TestPermissionOfAnACPAgent(t *testing.T) {
 				t.Errorf("%+v, %v, want %q", out, err, tt.answer)
 			}
 			if len(person.asked) != tt.asked || tt.asked > 0 && (person.asked[0].Tool != tt.title || string(person.asked[0].Input) != `{"x":1}`) {
-				t.Errorf("asked %+v", person.asked)
+				t.Errorf("got the requests %+v", person.asked)
 			}
-			if told := rec.Texts(supervise.EventPermission); (len(told) > 0) != (tt.answer == "answer selected no" || tt.asked > 0) {
-				t.Errorf("told %q", told)
+			if events := rec.Texts(supervise.EventPermission); (len(events) > 0) != (tt.answer == "answer selected no" || tt.asked > 0) {
+				t.Errorf("got the permission events %q", events)
 			}
 		})
 	}
 }
 
-// Its answer counts, whatever it closes before it is ended.
-func TestAnAgentThatClosesItsOutputAndStaysHasAnswered(t *testing.T) {
+// Its response counts, even if it closes its output before it ends.
+func TestAResponseCountsAlthoughTheAgentKeepsRunning(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
 	spec.Plan.Limits = task.Limits{IdleTimeoutSeconds: 5, TimeoutSeconds: 60}
@@ -249,9 +249,8 @@ func TestAnAgentThatClosesItsOutputAndStaysHasAnswered(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 }
 
-// The protocol allows an agent to omit from its request what it reported
-// before.
-func TestPeopleSeeWhatACallWasToldToBe(t *testing.T) {
+// The protocol allows an agent to omit from its request what it reported earlier.
+func TestAPermissionShowsWhatWasReportedAboutTheCall(t *testing.T) {
 	t.Parallel()
 	person := &asking{Recorder: &runnertest.Recorder{}, answer: supervise.PermissionAnswer{Allow: true}}
 	spec := runnertest.NewSpec(t)
@@ -261,7 +260,7 @@ func TestPeopleSeeWhatACallWasToldToBe(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if len(person.asked) != 1 || person.asked[0].Tool != "deploy" || string(person.asked[0].Input) != `{"to":"production"}` {
-		t.Errorf("asked %+v", person.asked)
+		t.Errorf("got the requests %+v", person.asked)
 	}
 }
 
@@ -283,14 +282,14 @@ func TestCancelOfAnACPAgent(t *testing.T) {
 				t.Fatal(err)
 			}
 			runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "by a person")
-			if heard := heardBy(t, spec); !strings.Contains(heard, `"session/cancel"`) {
-				t.Errorf("heard\n%s", heard)
+			if input := received(t, spec); !strings.Contains(input, `"session/cancel"`) {
+				t.Errorf("heard\n%s", input)
 			}
 		})
 	}
 }
 
-func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
+func TestAnACPAgentIsRefusedIfItsToolsCannotBeEnforced(t *testing.T) {
 	t.Parallel()
 	a := agent("end_turn")
 	a.AcceptWeaker, a.Confine = false, supervise.Confinement{On: true, Kernel: &confine.Kernel{Landlock: 3}}
@@ -299,7 +298,7 @@ func TestAnACPAgentIsRefusedWhatItCannotBeHeldTo(t *testing.T) {
 	out, _ := runnertest.Run(t, a, spec)
 	runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "could also use fetch.")
 	if !out.Permanent {
-		t.Error("a retry would be made")
+		t.Error("a retry would follow")
 	}
 	spec.Plan.Tools = append(spec.Plan.Tools, "fetch")
 	out, _ = runnertest.Run(t, a, spec)

@@ -14,7 +14,7 @@ import (
 	"taskyard/runner/runnertest"
 )
 
-// heard is one message that the scripted agent reads.
+// heard is one message that the scripted agent read.
 type heard struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -22,8 +22,8 @@ type heard struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// play speaks the Agent Client Protocol, with the misbehavior of args[0]. It
-// logs its input to the file heard in its folder.
+// play speaks the Agent Client Protocol, with the misbehavior that args[0] names.
+// It logs its input to the file heard in its folder.
 func play(args []string) {
 	how := args[0]
 	in := bufio.NewScanner(os.Stdin)
@@ -98,13 +98,13 @@ func play(args []string) {
 				}
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Fine."}}`)
 				finish("end_turn")
-				return // at once: the answer must not be lost
+				return // immediately: the response must not be lost
 			case "pester":
 				for i := range 5000 {
 					say(`{"jsonrpc":"2.0","id":%d,"method":"terminal/create","params":{}}`, i)
 				}
 				runnertest.Hang()
-			case "leak": // its secrets, in chunks; then, with "error", as one
+			case "leak": // prints its secrets in chunks, then with "error" in one piece
 				q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 				token, login := os.Getenv("TASKYARD_TOKEN"), os.Getenv("TEST_DEPLOY_LOGIN")
 				update(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":%s,"kind":"read","status":"pending","rawInput":{"x":%s}}`,
@@ -122,7 +122,7 @@ func play(args []string) {
 				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
-			case "ask before": // only with what it reported about the call before
+			case "ask before": // relies on what it reported about the call earlier
 				update(`{"sessionUpdate":"tool_call","toolCallId":"c9","kind":"other","title":"deploy","status":"pending","rawInput":{"to":"production"}}`)
 				say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9"},"options":[{"optionId":"once","name":"O","kind":"allow_once"}]}}`)
 			case "calls": // as opencode, Gemini CLI and Qwen Code report them
@@ -160,7 +160,7 @@ func play(args []string) {
 			if how != "deaf" {
 				finish("cancelled")
 			}
-		case "": // a response to its request
+		case "": // a response to its own request
 			if how == "calls" {
 				update(`{"sessionUpdate":"tool_call_update","toolCallId":"c9","status":"completed","content":[]}`)
 				update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Done."},"_meta":{"usage":{"inputTokens":200,"outputTokens":9}}}`)

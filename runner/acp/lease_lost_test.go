@@ -13,9 +13,8 @@ import (
 	"taskyard/task"
 )
 
-// TestAProgramWhoseRunIsOverIsNotAskedToStop: the program had time to end by
-// itself, and an answer would use up the rest. One that ignores signals is
-// killed after a second.
+// The program had time to end by itself, and an answer would use up the rest. A
+// program that ignores signals is killed after a second.
 func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
@@ -33,9 +32,9 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	}
 	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
 	if took := time.Since(begin); took > supervise.DefaultGrace {
-		t.Errorf("that took %v", took)
+		t.Errorf("it took %v", took)
 	}
-	if heard := heardBy(t, spec); strings.Contains(heard, `"session/cancel"`) {
-		t.Errorf("heard\n%s", heard)
+	if input := received(t, spec); strings.Contains(input, `"session/cancel"`) {
+		t.Errorf("heard\n%s", input)
 	}
 }

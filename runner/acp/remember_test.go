@@ -12,11 +12,11 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// TestWhatIsRememberedOfAProgramIsBounded: the transcript goes into the store,
-// but names and ids stay in memory until the run ends.
-func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
+// The transcript goes into the database, but names and IDs stay in memory until the
+// run ends.
+func TestTheStateKeptForAProgramIsBounded(t *testing.T) {
 	t.Parallel()
-	const lines, size, most = 20, 100_000, 1 << 20
+	const lines, size, limit = 20, 100_000, 1 << 20
 	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
 	a := newTalk(t.Context(), nil)
 	a.read(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}))
@@ -34,7 +34,7 @@ func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
 	for id, c := range a.tools {
 		held += len(id) + len(c.title) + len(c.kind)
 	}
-	if len(a.tools) != lines || held > most {
-		t.Errorf("it remembers %d calls in %d bytes", len(a.tools), held)
+	if len(a.tools) != lines || held > limit {
+		t.Errorf("it keeps %d calls in %d bytes", len(a.tools), held)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-func TestNoRunnerTellsASecret(t *testing.T) {
+func TestNoRunnerRevealsASecret(t *testing.T) {
 	spec := func(t *testing.T) supervise.Spec {
 		s := runnertest.NewSpec(t)
 		s.Plan.Env = []string{runnertest.LoginName}

@@ -38,34 +38,34 @@ func TestTheBuiltinAgentWorksWithItsTools(t *testing.T) {
 			out, r := l.play(t, spec)
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if out.Summary != "Wrote notes.md. Nothing blocks." || strings.Join(out.Artifacts, " ") != "notes.md" {
-				t.Errorf("summary %q, artifacts %v", out.Summary, out.Artifacts)
+				t.Errorf("got summary %q, artifacts %v", out.Summary, out.Artifacts)
 			}
 			want := task.Usage{ToolCalls: 2, TokensIn: 700, TokensOut: 50, TokensCached: 100, CostUSD: 0.0111}
 			if d := out.Usage.CostUSD - want.CostUSD; d > 1e-9 || d < -1e-9 {
-				t.Errorf("it cost %v, want %v", out.Usage.CostUSD, want.CostUSD)
+				t.Errorf("got cost %v, want %v", out.Usage.CostUSD, want.CostUSD)
 			}
 			if out.Usage.CostUSD = want.CostUSD; out.Usage != want {
-				t.Errorf("usage is %+v, want %+v", out.Usage, want)
+				t.Errorf("got usage %+v, want %+v", out.Usage, want)
 			}
 			if got := r.Types(); got != "text usage tool_call tool_result usage tool_call tool_result text usage log usage" {
-				t.Errorf("events are %s", got)
+				t.Errorf("got events %s", got)
 			}
 			if text, err := os.ReadFile(filepath.Join(spec.Dir, "work", "notes.md")); string(text) != "hello" {
-				t.Errorf("the file holds %q, %v", text, err)
+				t.Errorf("the file contains %q, %v", text, err)
 			}
 			turns := l.server.Turns()
 			first, last := turns[0], turns[3]
 			if first.System != "You are terse." || first.Last().Text != "Do the work." || strings.Join(first.Tools, " ") != "read create" {
-				t.Errorf("the first request is %+v", first)
+				t.Errorf("got the first request %+v", first)
 			}
 			if !last.NoCalls || !strings.HasPrefix(last.Last().Text, "Summarize") {
-				t.Errorf("the last request is %+v", last.Last())
+				t.Errorf("got the last request %+v", last.Last())
 			}
 			if got := turns[2].Last().Results; len(got) != 1 || got[0].Text != "hello" {
-				t.Errorf("the result of read is %+v", got)
+				t.Errorf("got the result of read %+v", got)
 			}
 			if !l.box.closed {
-				t.Error("the tools are still open")
+				t.Error("the tools were not closed")
 			}
 		})
 	}
@@ -84,7 +84,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 		permanent bool
 	}{
 		{"with an empty reply", []modeltest.Step{{}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
-		{"with a reply of blanks", []modeltest.Step{{Text: " \n "}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
+		{"with a blank reply", []modeltest.Step{{Text: " \n "}}, task.Limits{}, task.RunFailed, task.PhaseError, "reply is empty", false},
 		{
 			"with a refusal",
 			[]modeltest.Step{{Text: "I will not.", Stop: "refusal"}},
@@ -93,13 +93,13 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			task.PhaseError, "The model refused to continue: I will not.", false,
 		},
 		{
-			"with a key that is refused",
+			"with a refused key",
 			[]modeltest.Step{{Status: 401, Message: "bad key"}},
 			task.Limits{},
 			task.RunFailed, task.PhaseAuth, "the provider refused the key (401): bad key", true,
 		},
 		{
-			"with a model that is unknown",
+			"with an unknown model",
 			[]modeltest.Step{{Status: 404, Message: "no such model"}},
 			task.Limits{},
 			task.RunFailed, task.PhaseError, "no such model", true,
@@ -115,18 +115,18 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			{Status: 400, Message: "prompt is too long"},
 		}, task.Limits{}, task.RunFailed, task.PhaseError, "too long for the model", false},
 		{
-			"with a provider that wants an hour",
+			"with a provider that asks to wait an hour",
 			[]modeltest.Step{{Status: 429, After: "3600"}},
 			task.Limits{},
 			task.RunFailed, task.PhaseError, "(the provider asks to wait 1h0m0s)", false,
 		},
 		{
-			"with an answer that makes no sense",
+			"with an invalid response",
 			[]modeltest.Step{{Raw: "event: message_start\ndata: {nonsense\n\n"}},
 			task.Limits{},
 			task.RunFailed, task.PhaseProtocol, "makes no sense", false,
 		},
-		{"with a reply without end", []modeltest.Step{{Flood: 8 << 20}}, task.Limits{}, task.RunFailed, task.PhaseProtocol, "longer than", false},
+		{"with an endless reply", []modeltest.Step{{Flood: 8 << 20}}, task.Limits{}, task.RunFailed, task.PhaseProtocol, "longer than", false},
 		{
 			"with replies that are cut again and again",
 			[]modeltest.Step{{Text: "and so on", Stop: "length", Times: 9}},
@@ -134,7 +134,7 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			task.RunFailed, task.PhaseError, "3 replies in a row were cut", false,
 		},
 		{
-			"with a reply that is cut before it began",
+			"with a reply that is cut before it begins",
 			[]modeltest.Step{{Stop: "length"}},
 			task.Limits{},
 			task.RunFailed, task.PhaseError, "cut off before it contained anything", false,
@@ -170,33 +170,33 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 			task.RunFailed, task.PhaseIdle, "said nothing for 1 s", false,
 		},
 		{
-			"in circles",
+			"with the same call again and again",
 			[]modeltest.Step{{Calls: calls("read", `{"path":"x"}`).Calls, Times: 1000}},
 			task.Limits{},
 			task.RunFailed, task.PhaseError, "the same call of read brought the same result 6 times", false,
 		},
 		{
-			"well, when a stream broke off once",
+			"completed, after a stream broke off once",
 			[]modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text, text},
 			task.Limits{},
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
 		{
-			"well, when the provider was busy",
+			"completed, after the provider was busy",
 			[]modeltest.Step{{Status: 429, After: "0.01"}, {Status: 529}, text, text},
 			task.Limits{},
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
-		{"well, without a closing summary", []modeltest.Step{text, {Status: 400}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
-		{"well, when the summary is empty", []modeltest.Step{text, {}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
+		{"completed, without a closing summary", []modeltest.Step{text, {Status: 400}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
+		{"completed, with an empty summary", []modeltest.Step{text, {}}, task.Limits{}, task.RunCompleted, task.PhaseEnded, "", false},
 		{
-			"well, when nothing is left for a summary",
+			"completed, without room for a summary",
 			[]modeltest.Step{text},
 			task.Limits{MaxTurns: 1},
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
 		{
-			"well, with a reply in two parts",
+			"completed, with a reply in two parts",
 			[]modeltest.Step{{Text: "Do", Stop: "length"}, text, text},
 			task.Limits{},
 			task.RunCompleted, task.PhaseEnded, "", false,
@@ -213,17 +213,17 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 				out, r := l.play(t, spec)
 				runnertest.WantState(t, out, tt.status, tt.phase, tt.reason)
 				if out.Permanent != tt.permanent {
-					t.Errorf("permanent is %v", out.Permanent)
+					t.Errorf("got permanent %v", out.Permanent)
 				}
 				if out.Status == task.RunCompleted && out.Summary != "Done." {
-					t.Errorf("the summary is %q", out.Summary)
+					t.Errorf("got the summary %q", out.Summary)
 				}
 				if n := len(l.server.Turns()); n > 10 {
-					t.Errorf("%d turns were asked for", n)
+					t.Errorf("got %d turns", n)
 				}
 				for _, e := range r.Events {
 					if len(e.Text)+len(e.Data) > supervise.MaxEvent {
-						t.Errorf("an event %s has %d bytes", e.Type, len(e.Text)+len(e.Data))
+						t.Errorf("an event of type %s has %d bytes", e.Type, len(e.Text)+len(e.Data))
 					}
 				}
 			})
@@ -231,21 +231,21 @@ func TestHowARunOfTheBuiltinAgentEnds(t *testing.T) {
 	}
 }
 
-func TestRepliesThatBrokeOffAreCounted(t *testing.T) {
+func TestUsageOfABrokenReplyIsCounted(t *testing.T) {
 	t.Parallel()
 	half := modeltest.Step{Text: "half of it", Break: modeltest.BreakCut, Usage: modeltest.Usage{In: 1000, Out: 5}}
-	t.Run("with the one that followed", func(t *testing.T) {
+	t.Run("together with the next reply", func(t *testing.T) {
 		t.Parallel()
 		l := newLoop(t, "anthropic", half, modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 		out, r := l.play(t, newSpec(t))
 		if out.Usage.TokensIn != 1020 || out.Usage.TokensOut <= 10 || !out.Usage.Estimated {
-			t.Errorf("usage is %+v", out.Usage)
+			t.Errorf("got usage %+v", out.Usage)
 		}
 		if got := r.Types(); got != "text log text usage log usage" {
-			t.Errorf("events are %s", got)
+			t.Errorf("got events %s", got)
 		}
 	})
-	t.Run("when the run is stopped meanwhile", func(t *testing.T) {
+	t.Run("if the run is stopped meanwhile", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancel(t.Context())
 		l := newLoop(t, "anthropic", half)
@@ -260,14 +260,14 @@ func TestRepliesThatBrokeOffAreCounted(t *testing.T) {
 	})
 }
 
-func TestToolsAreRefusedAndTheRunGoesOn(t *testing.T) {
+func TestARunContinuesAfterARefusedToolCall(t *testing.T) {
 	t.Parallel()
 	end := []modeltest.Step{{Text: "Done."}, {Text: "Done."}}
 	tests := []struct{ name, tool, args, want string }{
 		{"a tool that the agent may not use", "bash", `{}`, "agent coder may not use the tool bash: its tools are read, create"},
-		{"a tool that there is not", "launch", `{}`, "may not use the tool launch"},
-		{"arguments that are no JSON", "read", `{"path": "unfin`, "they are no JSON object"},
-		{"arguments that are no object", "read", `null`, "they are no JSON object"},
+		{"an unknown tool", "launch", `{}`, "may not use the tool launch"},
+		{"arguments that are not JSON", "read", `{"path": "unfin`, "they are no JSON object"},
+		{"arguments that are not an object", "read", `null`, "they are no JSON object"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,15 +275,15 @@ func TestToolsAreRefusedAndTheRunGoesOn(t *testing.T) {
 			out, r := l.play(t, newSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if got := r.Texts(supervise.EventToolResult); len(got) != 1 || !strings.Contains(got[0], tt.want) {
-				t.Errorf("the result is %q", got)
+				t.Errorf("got the result %q", got)
 			}
 			for _, e := range r.Events {
 				if e.Type == supervise.EventToolResult && !strings.Contains(string(e.Data), `"error":true`) {
-					t.Errorf("it is recorded as %s", e.Data)
+					t.Errorf("it was recorded as %s", e.Data)
 				}
 			}
 			if got := l.server.Turns()[1].Last().Results[0].Text; !strings.Contains(got, tt.want) {
-				t.Errorf("the model is told %q", got)
+				t.Errorf("the model got %q", got)
 			}
 		})
 	}
@@ -297,11 +297,11 @@ func TestToolsTakeArgumentsByTheNamesThatOtherAgentsUse(t *testing.T) {
 	out, r := l.play(t, newSpec(t))
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if got := r.Texts(supervise.EventToolResult); len(got) != 2 || !strings.Contains(got[1], "milk") {
-		t.Errorf("the results are %q", got)
+		t.Errorf("got the results %q", got)
 	}
 }
 
-func TestSecretsAreToldToNobody(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-of-the-provider"
 	l := newLoop(t, "anthropic",
@@ -319,14 +319,14 @@ func TestSecretsAreToldToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(b), secret) || out.Summary != "I found [redacted]" {
-		t.Errorf("the events are %s, the summary is %q", b, out.Summary)
+		t.Errorf("got events %s, summary %q", b, out.Summary)
 	}
 	if got := l.server.Turns()[2].Last().Results[0].Text; got != task.Redacted {
-		t.Errorf("the model is told %q", got)
+		t.Errorf("the model got %q", got)
 	}
 }
 
-func TestAPanicOfAToolIsItsFailure(t *testing.T) {
+func TestAPanicOfAToolFailsTheCall(t *testing.T) {
 	t.Parallel()
 	l := newLoop(t, "openai", calls("grep", `{}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
 	spec := newSpec(t)
@@ -334,7 +334,7 @@ func TestAPanicOfAToolIsItsFailure(t *testing.T) {
 	out, err := l.Run(t.Context(), spec, &runnertest.Recorder{})
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if err == nil || !strings.Contains(err.Error(), "a bug in grep") {
-		t.Errorf("the log is told %v", err)
+		t.Errorf("got the log %v", err)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 	}{
 		{"without a model", func(b *Runner, _ *supervise.Spec) { b.DefaultModel = "" }, task.PhaseError, "No model is named"},
 		{
-			"with a model that the provider has not", func(b *Runner, s *supervise.Spec) { b.Models, s.Plan.Model = []string{"a", "b"}, "c" },
+			"with a model that the provider does not have", func(b *Runner, s *supervise.Spec) { b.Models, s.Plan.Model = []string{"a", "b"}, "c" },
 			task.PhaseError, "its models are a, b",
 		},
 		{
@@ -357,7 +357,7 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 		},
 		{"without a key", func(b *Runner, _ *supervise.Spec) { b.Problem = "KEY is empty" }, task.PhaseAuth, "KEY is empty"},
 		{
-			"without their workspace", func(_ *Runner, s *supervise.Spec) { s.Plan.Workspace = "/nowhere/at/all" },
+			"with a missing workspace", func(_ *Runner, s *supervise.Spec) { s.Plan.Workspace = "/nowhere/at/all" },
 			task.PhaseError, "does not exist",
 		},
 	}
@@ -368,7 +368,7 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 			out, _ := l.play(t, spec)
 			runnertest.WantState(t, out, task.RunFailed, tt.phase, tt.reason)
 			if !out.Permanent || len(l.server.Requests()) > 0 {
-				t.Errorf("permanent %v, %d requests", out.Permanent, len(l.server.Requests()))
+				t.Errorf("got permanent %v, %d requests", out.Permanent, len(l.server.Requests()))
 			}
 		})
 	}
@@ -380,12 +380,12 @@ func TestAFloodOfRepliesTakesLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	most := uint64(0)
+	peak := uint64(0)
 	r := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
 		if e.Type == supervise.EventUsage {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			most = max(most, after.HeapAlloc)
+			peak = max(peak, after.HeapAlloc)
 		}
 	}}
 	out, err := l.Run(t.Context(), newSpec(t), r)
@@ -394,9 +394,9 @@ func TestAFloodOfRepliesTakesLittleMemory(t *testing.T) {
 	}
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if r.Bytes > runnertest.MaxTranscript+supervise.MaxEvent {
-		t.Errorf("%d bytes of events", r.Bytes)
+		t.Errorf("got %d bytes of events", r.Bytes)
 	}
-	if grown := int64(most) - int64(before.HeapAlloc); grown > 64<<20 {
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > 64<<20 {
 		t.Errorf("memory grew by %d MiB", grown>>20)
 	}
 }

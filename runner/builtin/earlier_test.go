@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// former is the transcript of a run that was interrupted once, received a
+// former returns the transcript of a run that was interrupted once, received a
 // message, made two calls in one reply, and one without text whose result is
 // missing.
 func former(secret string) task.Exchange {
@@ -67,12 +67,12 @@ user "Message from maya, a person who follows this run:\n\nUse green." ="` + noR
 assistant "I wait."
 user ` + fmt.Sprintf("%q", spec.Plan.Prompt) + "\n"
 	if got := wire(l.server.Turns()[0]); got != want {
-		t.Errorf("the model is told\n%s, want\n%s", got, want)
+		t.Errorf("the model got\n%s, want\n%s", got, want)
 	}
 }
 
-// Gateways before Gemini put what the model thought into the ID of a call.
-func TestResultsOfCallsWithLongIDsAreRecalled(t *testing.T) {
+// Some gateways to Gemini put the model's reasoning into the ID of a call.
+func TestResultsOfCallsWithLongIDsAreFound(t *testing.T) {
 	t.Parallel()
 	id := "call_1__thought__" + strings.Repeat("c2ln", 100)
 	first := newLoop(t, "openai", modeltest.Step{Calls: []modeltest.Call{{ID: id, Name: "create", Args: `{"path":"a","content":"x"}`}}},
@@ -86,14 +86,14 @@ func TestResultsOfCallsWithLongIDsAreRecalled(t *testing.T) {
 	spec := newSpec(t)
 	spec.Earlier = []task.Exchange{e}
 	l.play(t, spec)
-	told := wire(l.server.Turns()[0])
-	if !strings.Contains(told, `="wrote 1 bytes"`) || strings.Contains(told, noResult) {
-		t.Errorf("the model is told\n%s", told)
+	got := wire(l.server.Turns()[0])
+	if !strings.Contains(got, `="wrote 1 bytes"`) || strings.Contains(got, noResult) {
+		t.Errorf("the model got\n%s", got)
 	}
 	for _, m := range l.server.Turns()[0].Messages {
 		for _, res := range m.Results {
 			if res.ID != id {
-				t.Errorf("the result is of call %s", res.ID)
+				t.Errorf("got the result of call %s", res.ID)
 			}
 		}
 	}
@@ -106,9 +106,9 @@ func TestAConversationThatIsTooLongIsLeftOut(t *testing.T) {
 	spec.Earlier = []task.Exchange{former("")}
 	out, r := l.play(t, spec)
 	if out.Status != task.RunCompleted || len(l.server.Turns()[1].Messages) != 1 {
-		t.Errorf("%+v after %s", out, wire(l.server.Turns()[1]))
+		t.Errorf("got %+v after %s", out, wire(l.server.Turns()[1]))
 	}
 	if e := r.Events[0]; e.Type != supervise.EventLog || !strings.Contains(e.Text, "too long for the model") {
-		t.Errorf("it says %+v", e)
+		t.Errorf("got the event %+v", e)
 	}
 }

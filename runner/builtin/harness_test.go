@@ -22,8 +22,8 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// tiny is a toolbox with real but small tools: create writes a file, read
-// reads one, bash waits for the end of the run, grep panics.
+// tiny is a toolbox of real but small tools: create writes a file, read reads one,
+// bash waits for the end of the run, grep panics.
 type tiny struct {
 	dir    string
 	closed bool
@@ -89,7 +89,7 @@ func newLoop(t *testing.T, api string, steps ...modeltest.Step) *loop {
 	return l
 }
 
-// ask has the agent ask a model server, by the given API.
+// ask connects the agent to a model server, with the given API.
 func (l *loop) ask(t *testing.T, api string, s *modeltest.Server) {
 	t.Helper()
 	m, err := model.Open(model.Provider{API: api, BaseURL: s.URL + "/v1", Key: "sk-of-the-provider"})
@@ -100,7 +100,7 @@ func (l *loop) ask(t *testing.T, api string, s *modeltest.Server) {
 	t.Cleanup(model.CloseIdle)
 }
 
-// newSpec is a run with the tools read and create, without a server.
+// newSpec returns a run with the tools read and create, without an MCP server.
 func newSpec(t *testing.T) supervise.Spec {
 	spec := runnertest.NewSpec(t)
 	spec.URL, spec.Plan.Model, spec.Plan.Tools = "", "", []string{"read", "create"}
@@ -118,7 +118,7 @@ func (l *loop) play(t *testing.T, spec supervise.Spec) (supervise.Outcome, *runn
 	return out, r
 }
 
-// calls makes a step that calls one tool.
+// calls returns a step that calls one tool.
 func calls(name, args string) modeltest.Step {
 	return modeltest.Step{Calls: []modeltest.Call{{Name: name, Args: args}}}
 }

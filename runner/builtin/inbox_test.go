@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
+func TestMessagesOfPeopleReachTheModel(t *testing.T) {
 	t.Parallel()
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run("before the next call of the model, over "+api, func(t *testing.T) {
@@ -32,10 +32,10 @@ func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
 			asked := l.server.Requests()
 			if strings.Contains(string(asked[0].Body), "use tabs") || !strings.Contains(string(asked[1].Body), "Message from Ann, a person") ||
 				!strings.Contains(string(asked[1].Body), "use tabs") {
-				t.Errorf("the model was asked %s, then %s", asked[0].Body, asked[1].Body)
+				t.Errorf("the model got %s, then %s", asked[0].Body, asked[1].Body)
 			}
 		})
-		t.Run("after its last turn, by one more, over "+api, func(t *testing.T) {
+		t.Run("after its last turn, in an additional one, over "+api, func(t *testing.T) {
 			t.Parallel()
 			in := runnertest.NewInbox()
 			l := newLoop(t, api, modeltest.Step{Text: "Done."}, modeltest.Step{Text: "With tabs."}, modeltest.Step{Text: "In short."})
@@ -49,21 +49,21 @@ func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
 			out := runnertest.RunWith(t, t.Context(), l, spec, rec)
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if n := len(l.server.Requests()); n != 3 || !slices.Equal(in.Delivered(), []string{"use tabs"}) {
-				t.Errorf("%d requests, delivered %q", n, in.Delivered())
+				t.Errorf("got %d requests, delivered %q", n, in.Delivered())
 			}
 		})
 	}
-	t.Run("also where the conversation of former runs is left out", func(t *testing.T) {
+	t.Run("also if the conversation of former runs is left out", func(t *testing.T) {
 		t.Parallel()
 		l := newLoop(t, "anthropic", modeltest.Step{Status: 400, Message: "prompt is too long"}, modeltest.Step{Text: "Done."})
 		spec := newSpec(t)
 		spec.Earlier, spec.Inbox = []task.Exchange{former("")}, runnertest.NewInbox("use tabs").Spec()
 		l.play(t, spec)
-		if told := wire(l.server.Turns()[1]); !strings.Contains(told, "use tabs") || strings.Contains(told, "First prompt.") {
-			t.Errorf("the model is told\n%s", told)
+		if got := wire(l.server.Turns()[1]); !strings.Contains(got, "use tabs") || strings.Contains(got, "First prompt.") {
+			t.Errorf("the model got\n%s", got)
 		}
 	})
-	t.Run("but not beyond its limit of turns", func(t *testing.T) {
+	t.Run("but not beyond its turn limit", func(t *testing.T) {
 		t.Parallel()
 		in := runnertest.NewInbox()
 		l := newLoop(t, "openai", modeltest.Step{Text: "Done."})
@@ -73,7 +73,7 @@ func TestTheLoopHearsWhatPeopleSay(t *testing.T) {
 		out := runnertest.RunWith(t, t.Context(), l, spec, rec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if got := in.Delivered(); len(got) != 0 {
-			t.Errorf("delivered %q", got)
+			t.Errorf("delivered %q, want nothing", got)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-func TestNoRunnerTellsASecret(t *testing.T) {
+func TestNoRunnerRevealsASecret(t *testing.T) {
 	both := "It is " + runnertest.Login + " and ty_token-of-this-run"
 	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"built-in": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {

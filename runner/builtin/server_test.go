@@ -24,16 +24,16 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 	out, r := l.play(t, spec)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if out.Summary != "The gate is built." {
-		t.Errorf("the summary is %q", out.Summary)
+		t.Errorf("got the summary %q", out.Summary)
 	}
 	t.Run("no closing turn follows the completion", func(t *testing.T) {
 		if n := len(l.server.Turns()); n != 2 {
-			t.Errorf("%d turns", n)
+			t.Errorf("got %d turns", n)
 		}
 	})
-	t.Run("it is offered those of its task alone", func(t *testing.T) {
+	t.Run("it is offered only those of its task", func(t *testing.T) {
 		if got := strings.Join(l.server.Turns()[0].Tools, " "); got != "read create complete_task add_comment" {
-			t.Errorf("tools are %s", got)
+			t.Errorf("got the tools %s", got)
 		}
 	})
 	t.Run("it calls them with the token of the run", func(t *testing.T) {
@@ -41,12 +41,12 @@ func TestTheBuiltinAgentUsesTheToolsOfItsTask(t *testing.T) {
 			`Bearer ty_token-of-this-run  tools/call add_comment {"taskId":7,"content":"hm"}` + "\n" +
 			`Bearer ty_token-of-this-run  tools/call complete_task {"taskId":7,"summary":"The gate is built."}`
 		if got := strings.Join(srv.asked, "\n"); got != want {
-			t.Errorf("asked was\n%s", got)
+			t.Errorf("got the requests\n%s", got)
 		}
 	})
 	t.Run("what the server refuses is reported", func(t *testing.T) {
 		if got := r.Texts(supervise.EventToolResult); got[0] != "Task 7 is archived" {
-			t.Errorf("results are %q", got)
+			t.Errorf("got the results %q", got)
 		}
 	})
 }
@@ -61,14 +61,14 @@ func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
 	spec.URL = url
 	_, r := l.play(t, spec)
 	if len(srv.asked) != 1 {
-		t.Errorf("asked was\n%s", strings.Join(srv.asked, "\n"))
+		t.Errorf("got the requests\n%s", strings.Join(srv.asked, "\n"))
 	}
 	if got := r.Texts(supervise.EventToolResult); len(got) != 1 || !strings.Contains(got[0], "no JSON object") {
-		t.Errorf("results are %q", got)
+		t.Errorf("got the results %q", got)
 	}
 }
 
-func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
+func TestAnAgentThatMayDelegateIsOfferedTheTools(t *testing.T) {
 	t.Parallel()
 	srv, url := newFakeServer(t)
 	l := newLoop(t, "openai", modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."})
@@ -76,16 +76,16 @@ func TestWhoMayDelegateIsOfferedTheTools(t *testing.T) {
 	spec.URL, spec.Plan.Tools = url, []string{"task"}
 	l.play(t, spec)
 	if got := strings.Join(l.server.Turns()[0].Tools, " "); got != "complete_task task add_comment" {
-		t.Errorf("tools are %s", got)
+		t.Errorf("got the tools %s", got)
 	}
 	if !strings.Contains(srv.asked[0], "profile= ") {
-		t.Errorf("asked was %q", srv.asked)
+		t.Errorf("got the requests %q", srv.asked)
 	}
 }
 
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	t.Run("fails the run, when it does not tell its tools", func(t *testing.T) {
+	t.Run("fails the run if it does not list its tools", func(t *testing.T) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "closed", http.StatusServiceUnavailable)
 		}))
@@ -95,7 +95,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 		out, _ := l.play(t, spec)
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "The tools of the server could not be listed: it answered 503 Service Unavailable: closed")
 	})
-	t.Run("is told to the model, when it does not take a call", func(t *testing.T) {
+	t.Run("is reported to the model if it does not accept a call", func(t *testing.T) {
 		srv, url := newFakeServer(t)
 		srv.reply["complete_task"] = "broken"
 		l, spec := newLoop(t, "openai", calls("complete_task", `{"taskId":7}`), modeltest.Step{Text: "Done."}, modeltest.Step{Text: "Done."}),
@@ -104,7 +104,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 		out, r := l.play(t, spec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if got := r.Texts(supervise.EventToolResult); len(got) != 1 || !strings.HasPrefix(got[0], "the server did not accept the call") {
-			t.Errorf("results are %q", got)
+			t.Errorf("got the results %q", got)
 		}
 	})
 }

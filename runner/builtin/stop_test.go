@@ -28,9 +28,9 @@ func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
 		when  string // the event after which it is stopped; "" at the first request
 	}{
 		{"while the model thinks", []modeltest.Step{{Wait: hang}}, ""},
-		{"while it waits to ask again", []modeltest.Step{{Status: 429, After: "60"}}, supervise.EventLog},
+		{"while it waits for a retry", []modeltest.Step{{Status: 429, After: "60"}}, supervise.EventLog},
 		{"while a tool runs", []modeltest.Step{calls("bash", "{}")}, supervise.EventToolCall},
-		{"while it sums up", []modeltest.Step{{Text: "Done."}, {Wait: hang}}, supervise.EventUsage},
+		{"while it writes its summary", []modeltest.Step{{Text: "Done."}, {Wait: hang}}, supervise.EventUsage},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,14 +59,14 @@ func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
 			}
 		})
 	}
-	t.Run("before it began", func(t *testing.T) {
+	t.Run("before it begins", func(t *testing.T) {
 		l := newLoop(t, "openai")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(supervise.ErrTaskClosed)
 		out, _ := l.Run(ctx, newSpec(t), &runnertest.Recorder{})
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseTaskClosed, "the task was closed")
 	})
-	t.Run("when its start cannot be recorded", func(t *testing.T) {
+	t.Run("if its start cannot be recorded", func(t *testing.T) {
 		l, lost := newLoop(t, "openai"), errors.New("stale lease")
 		out, err := l.Run(t.Context(), newSpec(t), &runnertest.Recorder{OnStart: func(supervise.Process) error { return lost }})
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "could not be recorded")
@@ -76,14 +76,14 @@ func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
 	})
 }
 
-// slow is a model that takes its time, in the way that a test says.
+// slow is a model whose turn is a function.
 type slow func(ctx context.Context, on func(model.Delta)) (model.Reply, error)
 
 func (s slow) Turn(ctx context.Context, _ model.Request, on func(model.Delta)) (model.Reply, error) {
 	return s(ctx, on)
 }
 
-// pass waits, or ends with the context.
+// pass waits, or ends early with the context.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -93,7 +93,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func TestWhatIsNoIdleness(t *testing.T) {
+func TestWhatCountsAsIdle(t *testing.T) {
 	t.Parallel()
 	done := model.Reply{Text: "Done.", Stop: model.StopEnd}
 	limits := task.Limits{IdleTimeoutSeconds: 60, TimeoutSeconds: 3600}
@@ -102,7 +102,7 @@ func TestWhatIsNoIdleness(t *testing.T) {
 		slow slow
 		want task.Phase
 	}{
-		{"a model that thinks for long, and says so", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
+		{"a model that reasons for a long time, and reports it", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
 			for range 10 {
 				on(model.Delta{Thought: true})
 				if err := pass(ctx, 50*time.Second); err != nil {
@@ -115,11 +115,11 @@ func TestWhatIsNoIdleness(t *testing.T) {
 			on(model.Delta{Again: &model.Again{Try: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
 			return done, pass(ctx, 150*time.Second)
 		}, task.PhaseEnded},
-		{"but silence after such a wait is", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
+		{"but silence after such a wait is idleness", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
 			on(model.Delta{Again: &model.Again{Try: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
 			return done, pass(ctx, 170*time.Second)
 		}, task.PhaseIdle},
-		{"and talk without end reaches the limit of time", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
+		{"and endless text reaches the time limit", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
 			for {
 				on(model.Delta{Text: "and "})
 				if err := pass(ctx, 10*time.Second); err != nil {
@@ -136,14 +136,14 @@ func TestWhatIsNoIdleness(t *testing.T) {
 				spec.Plan.Limits = limits
 				out, err := b.Run(t.Context(), spec, &runnertest.Recorder{})
 				if err != nil || out.Phase != tt.want {
-					t.Errorf("it ended as %+v, %v", out, err)
+					t.Errorf("got %+v, %v", out, err)
 				}
 			})
 		})
 	}
 }
 
-func TestALongReplyIsToldWhileItComesIn(t *testing.T) {
+func TestALongReplyIsRecordedWhileItArrives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &Runner{Provider: "test", DefaultModel: "m", Model: slow(func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
@@ -161,15 +161,15 @@ func TestALongReplyIsToldWhileItComesIn(t *testing.T) {
 		}
 		texts := r.Texts(supervise.EventText)
 		if len(texts) < 4 || len(texts) > 7 || !strings.HasPrefix(texts[1], "line ") || strings.Contains(texts[0], "line 99") {
-			t.Errorf("it came in %d events: %q", len(texts), texts)
+			t.Errorf("it was recorded in %d events: %q", len(texts), texts)
 		}
 	})
 }
 
-// summing is a sink that is notified when the summary is made.
+// summing is a sink that is notified when the summary is written.
 type summing struct {
 	runnertest.Recorder
-	at []string // the types of events before it
+	at []string // the types of the events before it
 }
 
 func (s *summing) Condensing() error {
@@ -183,6 +183,6 @@ func TestTheClosingTurnIsAnnounced(t *testing.T) {
 	s := &summing{}
 	out, err := l.Run(t.Context(), newSpec(t), s)
 	if err != nil || out.Summary != "In short." || len(s.at) != 1 || s.at[0] != "text usage" {
-		t.Errorf("%+v, %v, announced after %q", out, err, s.at)
+		t.Errorf("got %+v, %v, announced after %q", out, err, s.at)
 	}
 }

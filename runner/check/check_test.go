@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// The test binary plays the keeper of a command, too.
+// The test binary is also the keeper of a command.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == tools.ToolShellArg {
 		testkit.EndHelper(tools.ToolShellMain(os.Args[2:]))
@@ -60,7 +60,7 @@ func TestACheckIsRecorded(t *testing.T) {
 				t.Errorf("%+v", out)
 			}
 			if out.Level == "" || out.Level == "off" {
-				t.Errorf("level %q", out.Level)
+				t.Errorf("got level %q", out.Level)
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestACheckIsConfined(t *testing.T) {
 		t.Parallel()
 		out := run(t, "set -e; echo x > here; echo x > $HOME/h; echo x > $TMPDIR/t; ! echo x > "+outside+"/out")
 		if _, err := os.Stat(filepath.Join(outside, "out")); out.Verdict != task.CheckPassed || err == nil {
-			t.Errorf("%+v, %v", out, err)
+			t.Errorf("got %+v, %v", out, err)
 		}
 	})
 	t.Run("it does not read the files of the server", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestACheckIsConfined(t *testing.T) {
 			t.Errorf("%+v", out)
 		}
 	})
-	t.Run("HOME stays for the next command, TMPDIR does not", func(t *testing.T) {
+	t.Run("HOME is kept for the next command, TMPDIR is not", func(t *testing.T) {
 		t.Parallel()
 		home := func(c *Command) { c.Home = filepath.Join(outside, "home") }
 		run(t, "echo x > $HOME/kept; echo x > $TMPDIR/gone", home)
@@ -101,7 +101,7 @@ func TestACheckIsConfined(t *testing.T) {
 	})
 }
 
-func TestACheckEndsWithAllThatItStarted(t *testing.T) {
+func TestACheckEndsEverythingThatItStarted(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	out := run(t, "sleep 300 & setsid sleep 300 & echo started; sleep 300", func(c *Command) { c.Timeout = time.Second })
@@ -118,6 +118,6 @@ func TestTheEndOfALongLogIsKept(t *testing.T) {
 	out := run(t, "i=0; while [ $i -lt 20000 ]; do echo line $i of a long output that says the same again and again; i=$((i+1)); done")
 	if n := len(out.Log); n > task.MaxCheckLog || n < task.MaxCheckLog-spare || !strings.HasPrefix(out.Log, "line ") ||
 		!strings.HasSuffix(out.Log, "line 19999 of a long output that says the same again and again\n") {
-		t.Errorf("%d bytes: %.40q … %q", len(out.Log), out.Log, out.Log[len(out.Log)-80:])
+		t.Errorf("got %d bytes: %.40q … %q", len(out.Log), out.Log, out.Log[len(out.Log)-80:])
 	}
 }

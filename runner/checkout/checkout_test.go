@@ -9,7 +9,7 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// site is a repository with a branch of task 42, and a folder for worktrees.
+// site is a repository with the branch of task 42, and a folder for worktrees.
 type site struct {
 	t         *testing.T
 	repo, dir string
@@ -39,14 +39,14 @@ func (s *site) write(dir, name, text string) {
 	ok(s.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
-func (s *site) holds(name, want string) {
+func (s *site) wantFile(name, want string) {
 	s.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || string(b) != want {
-		s.t.Errorf("%s holds %q, want %q: %v", name, b, want, err)
+		s.t.Errorf("%s contains %q, want %q: %v", name, b, want, err)
 	}
 }
 
-// work is a commit on the branch of the task, as the agent makes it.
+// work makes a commit on the branch of the task, as its agent does.
 func (s *site) work(name, text string) string {
 	s.t.Helper()
 	tree := filepath.Join(s.t.TempDir(), "agent")
@@ -68,16 +68,16 @@ func (s *site) checkout(o Options) Done {
 	ok(s.t, err)
 	head, tip := testkit.Git(s.t, o.Dir, "rev-parse", "HEAD"), testkit.Git(s.t, s.repo, "rev-parse", branch)
 	if head != done.Commit || tip != done.Commit {
-		s.t.Errorf("%+v, but HEAD is %s", done, head)
+		s.t.Errorf("got %+v, but HEAD is %s", done, head)
 	}
 	return done
 }
 
-// refused is checkout that must fail, and say so.
+// refused is checkout that must fail with this message.
 func (s *site) refused(o Options, want string) {
 	s.t.Helper()
 	if done, err := Checkout(s.t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
-		s.t.Errorf("%+v, %v; want an error with %q", done, err, want)
+		s.t.Errorf("got %+v, %v; want an error with %q", done, err, want)
 	}
 }
 
@@ -89,16 +89,16 @@ func TestACheckoutFollowsTheBranch(t *testing.T) {
 	}
 	first := testkit.Git(s.t, s.repo, "rev-parse", branch)
 	s.write(s.dir, "mine.txt", "local\n")
-	s.work("b.txt", "two\n") // the branch is free for the agent meanwhile
+	s.work("b.txt", "two\n") // the agent can still use the branch
 	if done := s.checkout(s.options()); done.From != first {
-		t.Errorf("%+v, want it to come from %s", done, first)
+		t.Errorf("got %+v, want it to start at %s", done, first)
 	}
-	s.holds("b.txt", "two\n")
-	s.holds("mine.txt", "local\n")
+	s.wantFile("b.txt", "two\n")
+	s.wantFile("mine.txt", "local\n")
 	if state := testkit.Git(s.t, s.dir, "status", "--porcelain"); state != "?? mine.txt" {
-		t.Errorf("the state is %q", state)
+		t.Errorf("got the status %q", state)
 	}
-	s.checkout(s.options()) // nothing is new
+	s.checkout(s.options()) // nothing has changed
 
 	testkit.Git(s.t, s.repo, "update-ref", "refs/heads/"+branch, first) // the agent rewrote its branch
 	s.checkout(s.options())
@@ -114,19 +114,19 @@ func TestNothingLocalIsLost(t *testing.T) {
 	s.write(s.dir, "a.txt", "mine\n")
 	s.work("a.txt", "theirs\n")
 	s.refused(s.options(), "local changes in "+s.dir+" are in the way")
-	s.holds("a.txt", "mine\n")
+	s.wantFile("a.txt", "mine\n")
 
 	testkit.Git(s.t, s.dir, "commit", "-q", "-am", "mine")
 	s.refused(s.options(), "has commits that "+branch+" does not have")
 	testkit.Git(s.t, s.dir, "push", "-q", "--force", ".", "HEAD:"+branch)
 	s.checkout(s.options())
-	s.holds("a.txt", "mine\n")
+	s.wantFile("a.txt", "mine\n")
 
 	testkit.Git(s.t, s.dir, "switch", "-q", "-c", "own")
 	s.refused(s.options(), "has the branch own checked out")
-	ok(t, os.RemoveAll(s.dir)) // by hand
+	ok(t, os.RemoveAll(s.dir)) // as a person would
 	s.checkout(s.options())
-	s.holds("a.txt", "mine\n")
+	s.wantFile("a.txt", "mine\n")
 }
 
 func TestACheckoutRunsNothingOfTheRepository(t *testing.T) {
@@ -149,10 +149,10 @@ func TestACheckoutRunsNothingOfTheRepository(t *testing.T) {
 	testkit.Git(s.t, s.repo, "config", "filter.evil.required", "true")
 	clone := filepath.Join(t.TempDir(), "clone")
 	ok(t, os.CopyFS(clone, os.DirFS(s.repo)))
-	ok(t, os.RemoveAll(ran)) // what the person's own Git ran
+	ok(t, os.RemoveAll(ran)) // what the Git of the test ran
 
 	s.checkout(s.options())
-	s.holds("b.txt", "two\n")
+	s.wantFile("b.txt", "two\n")
 	far := Options{Repository: clone, Remote: s.repo, Pattern: "taskyard/42", Dir: s.dir + "-far"}
 	s.checkout(far)
 	ok(t, os.WriteFile(filepath.Join(s.dir+"-far", "b.txt"), []byte("mine\n"), 0o600))
@@ -163,7 +163,7 @@ func TestACheckoutRunsNothingOfTheRepository(t *testing.T) {
 	far.Remote = "ext::" + program
 	s.refused(far, "could not be read")
 	if b, err := os.ReadFile(ran); !os.IsNotExist(err) {
-		t.Errorf("these were run:\n%s", b)
+		t.Errorf("these programs were run:\n%s", b)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestACheckoutFetchesIntoAClone(t *testing.T) {
 	s.checkout(o)
 	s.work("b.txt", "three\n")
 	s.checkout(o)
-	s.holds("b.txt", "three\n")
+	s.wantFile("b.txt", "three\n")
 	s.write(s.dir, "b.txt", "four\n")
 	testkit.Git(s.t, s.dir, "commit", "-q", "-am", "mine")
 	testkit.Git(s.t, s.dir, "push", "-q", "origin", "HEAD:"+branch)
@@ -189,7 +189,7 @@ func TestACheckoutFetchesIntoAClone(t *testing.T) {
 	s.refused(o, "is in no clone of the repository")
 }
 
-func TestACheckoutSaysWhatIsWrong(t *testing.T) {
+func TestACheckoutReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct {
@@ -197,9 +197,9 @@ func TestACheckoutSaysWhatIsWrong(t *testing.T) {
 		change     func(*Options)
 	}{
 		{"the repository is on another machine", "there is no such folder; in a clone of it", func(o *Options) { o.Repository += "-gone" }},
-		{"no run has begun", "has no branch taskyard/7 yet", func(o *Options) { o.Pattern = "taskyard/7" }},
+		{"no run has started", "has no branch taskyard/7 yet", func(o *Options) { o.Pattern = "taskyard/7" }},
 		{"the branch was deleted", "has no branch taskyard/42-x: it is deleted", func(o *Options) { o.Branch = "taskyard/42-x" }},
-		{"the folder holds something else", "is no worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
+		{"the folder contains something else", "is no worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
 		{"the folder is that of the repository", "is no worktree of", func(o *Options) { o.Dir = s.repo }},
 	} {
 		o := s.options()

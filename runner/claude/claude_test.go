@@ -18,7 +18,7 @@ import (
 	"taskyard/task"
 )
 
-// claudeSpec is a run that may use bash and read.
+// claudeSpec returns a run that may use bash and read.
 func claudeSpec(t *testing.T) supervise.Spec {
 	spec := runnertest.NewSpec(t)
 	spec.Plan.Tools = []string{"read", "bash"}
@@ -58,12 +58,12 @@ func TestOutcomeOfClaude(t *testing.T) {
 			task.RunFailed, task.PhaseError, "exit code 1 after its result", false,
 		},
 		{
-			"a success completes although the program stays",
+			"a success completes although the program keeps running",
 			[]string{"say " + fakeInit, "say " + fakeDone, "hang"},
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
 		{
-			"an error fails although the program stays",
+			"an error fails although the program keeps running",
 			[]string{result(`"subtype":"success","is_error":true,"result":"it broke"`), "hang"},
 			task.RunFailed, task.PhaseError, "it broke", false,
 		},
@@ -116,20 +116,20 @@ func TestOutcomeOfClaude(t *testing.T) {
 			[]string{`say ` + strings.Replace(fakeInit, `"Read"`, `"Read","Write"`, 1), "stop"},
 			task.RunFailed, task.PhaseProtocol, "offers the tool Write", true,
 		},
-		{"text that is no protocol is no result", []string{"say All done."}, task.RunFailed, task.PhaseProtocol, "without a result", false},
+		{"text outside the protocol is not a result", []string{"say All done."}, task.RunFailed, task.PhaseProtocol, "without a result", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			out, _ := runnertest.Run(t, fake(tt.steps...), claudeSpec(t))
 			runnertest.WantState(t, out, tt.status, tt.phase, tt.reason)
 			if out.Permanent != tt.permanent {
-				t.Errorf("permanent is %v", out.Permanent)
+				t.Errorf("got permanent %v", out.Permanent)
 			}
 		})
 	}
 }
 
-func TestClaudeTellsResultUsageAndSession(t *testing.T) {
+func TestResultUsageAndSessionOfClaude(t *testing.T) {
 	t.Parallel()
 	keeper := &runnertest.Keeper{Recorder: &runnertest.Recorder{}}
 	out := runnertest.RunWith(t, t.Context(), fake("say "+fakeInit,
@@ -138,16 +138,16 @@ func TestClaudeTellsResultUsageAndSession(t *testing.T) {
 		"say "+fakeDone, "eof"), claudeSpec(t), keeper)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if want := (task.Usage{ToolCalls: 1, TokensIn: 15, TokensOut: 7, CostUSD: 0.25}); out.Usage != want || out.Summary != "All done." {
-		t.Errorf("usage %+v, summary %q", out.Usage, out.Summary)
+		t.Errorf("got usage %+v, summary %q", out.Usage, out.Summary)
 	}
 	if id := "11111111-2222-4333-8444-555555555555"; out.Session != id || !slices.Equal(keeper.Sessions, []string{id}) {
-		t.Errorf("session %q, told %q", out.Session, keeper.Sessions)
+		t.Errorf("got session %q, reported %q", out.Session, keeper.Sessions)
 	}
 	if got := keeper.Texts(supervise.EventToolCall); !slices.Equal(got, []string{"Bash: ls [redacted]"}) {
-		t.Errorf("calls %q", got)
+		t.Errorf("got calls %q", got)
 	}
 	if got := keeper.Texts(supervise.EventToolResult); !slices.Equal(got, []string{"a b\n[image]"}) {
-		t.Errorf("results %q", got)
+		t.Errorf("got results %q", got)
 	}
 	for _, e := range keeper.Events {
 		if strings.Contains(string(e.Data), "ty_token") {
@@ -156,7 +156,7 @@ func TestClaudeTellsResultUsageAndSession(t *testing.T) {
 	}
 }
 
-func TestClaudeGetsItsWorkAndNoSecretOnTheCommandLine(t *testing.T) {
+func TestClaudeGetsNoSecretOnTheCommandLine(t *testing.T) {
 	t.Parallel()
 	spec := claudeSpec(t)
 	spec.Plan.Limits.MaxTurns, spec.Plan.Limits.MaxCostUSD = 3, 1.5
@@ -165,24 +165,24 @@ func TestClaudeGetsItsWorkAndNoSecretOnTheCommandLine(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	said := r.Texts(supervise.EventText)
 	if want := `{"message":{"content":[{"text":"Do the work.","type":"text"}],"role":"user"},"type":"user"}`; said[0] != want {
-		t.Errorf("prompt %s", said[0])
+		t.Errorf("got the prompt %s", said[0])
 	}
 	for _, want := range []string{
 		"|--tools|Read,Bash|", "|--strict-mcp-config|",
 		"|--model=small|", "|--max-turns|3|", "|--max-budget-usd|1.5",
 	} {
 		if !strings.Contains(said[1], want) {
-			t.Errorf("no %s in %s", want, said[1])
+			t.Errorf("%s is not in %s", want, said[1])
 		}
 	}
 	if strings.Contains(said[1], "terse") || strings.Contains(said[1], spec.Token) || strings.Contains(said[1], "Do the work") {
-		t.Errorf("the command line tells too much: %s", said[1])
+		t.Errorf("the command line reveals too much: %s", said[1])
 	}
 	if said[2] != "You are terse. <nil>" && !strings.HasPrefix(said[2], "You are terse.") {
-		t.Errorf("system prompt %q", said[2])
+		t.Errorf("got the system prompt %q", said[2])
 	}
 	if !strings.Contains(said[3], spec.URL+"/mcp") || !strings.Contains(said[3], "${TASKYARD_TOKEN}") {
-		t.Errorf("MCP servers %q", said[3])
+		t.Errorf("got the MCP servers %q", said[3])
 	}
 	for _, name := range []string{"mcp.json", "system-prompt.md"} {
 		info, err := os.Stat(filepath.Join(spec.Dir, name))
@@ -219,7 +219,7 @@ func TestPermissionsOfClaude(t *testing.T) {
 	for _, tt := range []struct {
 		name, line string
 		permit     func(context.Context, supervise.PermissionRequest) (supervise.PermissionAnswer, error)
-		want       string // in the answer
+		want       string // part of the answer
 		asked      int
 		warned     bool
 	}{
@@ -233,15 +233,15 @@ func TestPermissionsOfClaude(t *testing.T) {
 			`not on the whitelist of agent coder. Allowed tools: Read, Bash, mcp__taskyard__*`, 0, true,
 		},
 		{
-			"a path outside is refused when nobody can be asked", askFor("Read", `{"file_path":"/etc/x"}`, outside),
+			"a path outside is refused if nobody can be asked", askFor("Read", `{"file_path":"/etc/x"}`, outside),
 			nil, `Path is outside. Allowed tools`, 0, true,
 		},
 		{"a person may permit it", askFor("Read", `{"file_path":"/etc/x"}`, outside), yes, `"allow"`, 1, false},
 		{"a person may refuse it", askFor("Read", `{"file_path":"/etc/x"}`, outside), no, `Not that file.`, 1, true},
-		{"an answer that fails refuses", askFor("Read", `{"file_path":"/etc/x"}`, outside), broken, `nobody could decide: no database`, 1, true},
-		{"a blocked path outside is asked for", askFor("Bash", `{}`, `,"blocked_path":"/etc/x"`), yes, `"allow"`, 1, false},
+		{"a failing decision refuses", askFor("Read", `{"file_path":"/etc/x"}`, outside), broken, `nobody could decide: no database`, 1, true},
+		{"a person is asked about a blocked path outside", askFor("Bash", `{}`, `,"blocked_path":"/etc/x"`), yes, `"allow"`, 1, false},
 		{
-			"another question is answered by an error", `say {"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback"}}`,
+			"another request is answered with an error", `say {"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback"}}`,
 			nil, `"subtype":"error"`, 0, false,
 		},
 	} {
@@ -258,30 +258,30 @@ func TestPermissionsOfClaude(t *testing.T) {
 			said := r.Texts(supervise.EventText)
 			if len(said) != 1 || !strings.Contains(said[0], tt.want) ||
 				!strings.Contains(said[0], `"request_id":"r1"`) || !json.Valid([]byte(said[0])) {
-				t.Errorf("the answer was %q, want %s", said, tt.want)
+				t.Errorf("got the answer %q, want %s", said, tt.want)
 			}
 			if len(p.asked) != tt.asked {
 				t.Errorf("asked %d times", len(p.asked))
 			}
 			if warned := strings.Contains(strings.Join(r.Texts(supervise.EventLog), "\n"), "calls were refused"); warned != tt.warned {
-				t.Errorf("warned: %v", warned)
+				t.Errorf("got warned = %v", warned)
 			}
 		})
 	}
-	t.Run("a request too long to be read is refused", func(t *testing.T) {
+	t.Run("a request that is too long is refused", func(t *testing.T) {
 		out, r := runnertest.Run(t, fake("long 3000000", "read", "say "+fakeDone, "eof"), claudeSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if said := r.Texts(supervise.EventText); len(said) != 1 || !strings.Contains(said[0], `"request_id":"big"`) || !strings.Contains(said[0], "deny") {
-			t.Errorf("the answer was %.200q", said)
+			t.Errorf("got the answer %.200q", said)
 		}
 	})
-	t.Run("who asks and does not read the answers is stopped", func(t *testing.T) {
+	t.Run("a program that asks and does not read the answers is stopped", func(t *testing.T) {
 		out, _ := runnertest.Run(t, fake("ask 500", "hang"), claudeSpec(t))
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseProtocol, "does not read the answers")
 	})
 }
 
-func TestClocksStandWhileAPermissionWaits(t *testing.T) {
+func TestTimeoutsArePausedDuringAPermission(t *testing.T) {
 	t.Parallel()
 	spec := claudeSpec(t)
 	spec.Plan.Limits.TimeoutSeconds, spec.Plan.Limits.IdleTimeoutSeconds = 8, 8
@@ -300,13 +300,13 @@ func TestClocksStandWhileAPermissionWaits(t *testing.T) {
 		"read", "say "+fakeDone, "eof"), spec, p)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if took := time.Since(begin); took < 9*time.Second {
-		t.Errorf("took %v", took)
+		t.Errorf("it took %v", took)
 	}
 }
 
 func TestStopsOfClaude(t *testing.T) {
 	t.Parallel()
-	t.Run("a cancel interrupts by the protocol", func(t *testing.T) {
+	t.Run("a cancel interrupts through the protocol", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &runnertest.Recorder{}
@@ -318,16 +318,16 @@ func TestStopsOfClaude(t *testing.T) {
 		out := runnertest.RunWith(t, ctx, fake("say "+fakeInit, "stop"), claudeSpec(t), r)
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "canceled")
 		if said := r.Texts(supervise.EventText); len(said) != 1 || !strings.Contains(said[0], `"subtype":"interrupt"`) {
-			t.Errorf("it read %q", said)
+			t.Errorf("the program read %q", said)
 		}
 	})
-	t.Run("who does not listen is killed", func(t *testing.T) {
+	t.Run("a program that does not react is killed", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &runnertest.Recorder{OnStart: func(supervise.Process) error { cancel(supervise.ErrCanceled); return nil }}
 		runnertest.WantState(t, runnertest.RunWith(t, ctx, fake("hang"), claudeSpec(t), r), task.RunCanceled, task.PhaseBy, "canceled")
 	})
-	t.Run("a permission that waits ends with the run", func(t *testing.T) {
+	t.Run("a pending permission ends with the run", func(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		p := &permitting{Recorder: &runnertest.Recorder{}, permit: func(
@@ -340,7 +340,7 @@ func TestStopsOfClaude(t *testing.T) {
 		out := runnertest.RunWith(t, ctx, fake(askFor("Read", `{}`, `,"decision_reason_type":"workingDir"`), "hang"), claudeSpec(t), p)
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseTaskClosed, "closed")
 	})
-	t.Run("calls of a model that fail again and again are no progress", func(t *testing.T) {
+	t.Run("repeatedly failing model calls are not progress", func(t *testing.T) {
 		t.Parallel()
 		spec := claudeSpec(t)
 		spec.Plan.Limits.IdleTimeoutSeconds = 1
@@ -358,7 +358,7 @@ func TestStopsOfClaude(t *testing.T) {
 	})
 }
 
-func TestClaudeGoesOnFromASession(t *testing.T) {
+func TestClaudeContinuesASession(t *testing.T) {
 	t.Parallel()
 	const id = "11111111-2222-4333-8444-555555555555"
 	former := func(t *testing.T, folder string) supervise.Spec {
@@ -371,7 +371,7 @@ func TestClaudeGoesOnFromASession(t *testing.T) {
 		return spec
 	}
 	for _, folder := range []string{"home/.claude/projects/-tmp-x", "session"} {
-		t.Run("that lies in "+folder, func(t *testing.T) {
+		t.Run("whose file is in "+folder, func(t *testing.T) {
 			spec := former(t, folder)
 			file := takeSession(spec)
 			text, err := os.ReadFile(file)
@@ -384,9 +384,9 @@ func TestClaudeGoesOnFromASession(t *testing.T) {
 		})
 	}
 	for name, spoil := range map[string]func(*supervise.Spec){
-		"a name that is no session": func(s *supervise.Spec) { s.Session = "../../" + id },
-		"a folder that is gone":     func(s *supervise.Spec) { s.Former += "x" },
-		"a session that is gone":    func(s *supervise.Spec) { s.Session = strings.Replace(id, "1", "2", 1) },
+		"an invalid session name": func(s *supervise.Spec) { s.Session = "../../" + id },
+		"a deleted folder":        func(s *supervise.Spec) { s.Former += "x" },
+		"a deleted session":       func(s *supervise.Spec) { s.Session = strings.Replace(id, "1", "2", 1) },
 		"a link": func(s *supervise.Spec) {
 			file := filepath.Join(s.Former, "session", id+".jsonl")
 			if os.Remove(file) != nil || os.Symlink("/etc/passwd", file) != nil {
@@ -398,7 +398,7 @@ func TestClaudeGoesOnFromASession(t *testing.T) {
 			spec := former(t, "session")
 			spoil(&spec)
 			if file := takeSession(spec); file != "" {
-				t.Errorf("continues from %q", file)
+				t.Errorf("it continued from %q", file)
 			}
 		})
 	}
@@ -434,7 +434,7 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 			task.PhaseError, named + "It ended with an error (error_during_execution): stopped",
 		},
 		{
-			"one that the program refused by itself",
+			"a call that the program itself refused",
 			[]string{`say {"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{"tool_name":"Bash"}]}`, "eof"},
 			task.PhaseError, "a call was denied: Bash: the program itself refused it. It ended without a result",
 		},
@@ -456,7 +456,7 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 			out, _ := runnertest.Run(t, fake(append([]string{"say " + strings.Replace(fakeInit, `"Bash",`, "", 1)}, tt.steps...)...), spec)
 			runnertest.WantState(t, out, task.RunFailed, tt.phase, tt.want)
 			if strings.HasPrefix(tt.name, "not ") && strings.Contains(out.Reason, "denied") {
-				t.Errorf("reason %q", out.Reason)
+				t.Errorf("got the reason %q", out.Reason)
 			}
 		})
 	}
@@ -464,7 +464,7 @@ func TestADeniedCallIsTheReasonOfAFailureOfClaude(t *testing.T) {
 
 // A time limit that is reached while the program may still exit does not affect
 // its result; a program that continues to work after a result is stopped.
-func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
+func TestATimeLimitAfterAResultOfClaude(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
@@ -472,9 +472,9 @@ func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
 		grace time.Duration
 		state task.State
 	}{
-		{"the result stays", []string{"hang"}, runnertest.Deadline, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}},
+		{"the result is kept", []string{"hang"}, runnertest.Deadline, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}},
 		{
-			"who works on is idle",
+			"a program that keeps working is idle",
 			[]string{`say {"type":"assistant","message":{"id":"b","content":[]}}`, "hang"},
 			runnertest.Grace,
 			task.State{Status: task.RunFailed, Phase: task.PhaseIdle},
@@ -492,7 +492,7 @@ func TestALimitOfTimeAfterAResultOfClaude(t *testing.T) {
 	}
 }
 
-// A result repeats the calls that were denied, with all that they were to write.
+// A result repeats the denied calls, with everything that they were to write.
 func TestAResultOfClaudeMayBeLong(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"result 100 3000000", "result 3000001 100", "result 2000002 2000000"} {
@@ -501,14 +501,14 @@ func TestAResultOfClaudeMayBeLong(t *testing.T) {
 			out, rec := runnertest.Run(t, fake("say "+fakeInit, step, "eof"), claudeSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if !strings.HasPrefix(out.Summary, `"total_cost_usd":9 üüü`) || strings.ContainsRune(out.Summary, 0xfffd) || out.Usage.CostUSD != 0.25 {
-				t.Errorf("cost %v, summary %.100q", out.Usage.CostUSD, out.Summary)
+				t.Errorf("got cost %v, summary %.100q", out.Usage.CostUSD, out.Summary)
 			}
 			runnertest.CheckEvents(t, rec)
 		})
 	}
 }
 
-// A server that stops does not have the work done again whose result is there.
+// A stopping server does not repeat work whose result exists.
 func TestAResultOfClaudeCountsWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	const after = "The program shortened its context."
@@ -520,7 +520,7 @@ func TestAResultOfClaudeCountsWhenTheServerStops(t *testing.T) {
 			c := fake(steps...)
 			c.Grace = runnertest.Deadline
 			if out := runnertest.RunWith(t, ctx, c, claudeSpec(t), r); out.Status != want {
-				t.Errorf("ended as %s/%s %q, want %s", out.Status, out.Phase, out.Reason, want)
+				t.Errorf("got %s/%s %q, want %s", out.Status, out.Phase, out.Reason, want)
 			}
 		})
 	}

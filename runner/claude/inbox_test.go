@@ -16,7 +16,7 @@ func replay(id task.ID) string {
 	return `say {"type":"user","uuid":"` + messageUUID(id) + `","isReplay":true,"message":{"role":"user","content":[{"type":"text","text":"x"}]}}`
 }
 
-func TestClaudeTakesMessagesWhileItWorks(t *testing.T) {
+func TestClaudeReceivesMessagesDuringARun(t *testing.T) {
 	t.Parallel()
 	more := strings.Replace(fakeDone, "All done", "With tabs", 1)
 	for _, tt := range []struct {
@@ -48,10 +48,10 @@ func TestClaudeTakesMessagesWhileItWorks(t *testing.T) {
 			out, rec := runnertest.Run(t, fake(tt.steps...), spec)
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if out.Summary != tt.want || !slices.Equal(in.Delivered(), tt.say) {
-				t.Errorf("summary %q, delivered %q", out.Summary, in.Delivered())
+				t.Errorf("got summary %q, delivered %q", out.Summary, in.Delivered())
 			}
 			if got := rec.Texts(supervise.EventText)[0]; !strings.Contains(got, `Message from Ann, a person who follows this run:\n\nuse tabs`) {
-				t.Errorf("it read %s", got)
+				t.Errorf("the program read %s", got)
 			}
 		})
 	}
@@ -67,13 +67,13 @@ func TestClaudeNeverHangsOnAMessage(t *testing.T) {
 		reason string
 	}{
 		{
-			"a program that does not take it is idle",
+			"a program that does not read it is idle",
 			[]string{"say " + fakeInit, "read", "say " + fakeDone, "hang"},
 			task.Limits{IdleTimeoutSeconds: 1},
 			task.PhaseIdle, "said nothing",
 		},
 		{
-			"one that fails first ends",
+			"a program that fails first ends",
 			[]string{
 				"say " + fakeInit, "read",
 				`say {"type":"result","subtype":"success","is_error":true,"result":"it broke"}`, "eof", "exit 1",
@@ -99,7 +99,7 @@ func TestClaudeNeverHangsOnAMessage(t *testing.T) {
 			runnertest.WantState(t, out, task.RunFailed, tt.phase, tt.reason)
 		})
 	}
-	t.Run("one that comes too late is left for the next run", func(t *testing.T) {
+	t.Run("a late message is left for the next run", func(t *testing.T) {
 		t.Parallel()
 		in := runnertest.NewInbox("use tabs")
 		spec := claudeSpec(t)
@@ -107,7 +107,7 @@ func TestClaudeNeverHangsOnAMessage(t *testing.T) {
 		out, _ := runnertest.Run(t, fake("say "+fakeInit, "read", "say "+fakeDone, replay(1), "hang"), spec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if got := in.Delivered(); len(got) != 0 {
-			t.Errorf("delivered %q", got)
+			t.Errorf("delivered %q, want nothing", got)
 		}
 	})
 }

@@ -12,9 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// TestAProgramWhoseRunIsOverIsNotAskedToStop: the program had time to end by
-// itself, and an answer would use up the rest. One that ignores signals is
-// killed after a second.
+// The program had time to end by itself, and an answer would use up the rest. A
+// program that ignores signals is killed after a second.
 func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -27,6 +26,6 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	out := runnertest.RunWith(t, ctx, fake("say "+fakeInit, "stop"), claudeSpec(t), r)
 	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
 	if said := r.Texts(supervise.EventText); strings.Contains(strings.Join(said, ""), "interrupt") {
-		t.Errorf("it read %q", said)
+		t.Errorf("the program read %q", said)
 	}
 }

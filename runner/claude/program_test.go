@@ -38,7 +38,7 @@ func play(steps []string) {
 		case "read":
 			line, _ := in.ReadString('\n')
 			tell(line)
-		case "stop": // ends when it is interrupted, as the real one does
+		case "stop": // ends when interrupted, as the real program does
 			line, _ := in.ReadString('\n')
 			tell(line)
 			fmt.Println(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["aborted"]}`)
@@ -49,19 +49,19 @@ func play(steps []string) {
 					break
 				}
 			}
-		case "ask": // asks n times without reading
+		case "ask": // sends n requests without reading
 			var n int
 			_, _ = fmt.Sscan(rest, &n)
 			for i := range n {
 				fmt.Printf(`{"type":"control_request","request_id":"r%d","request":{"subtype":"can_use_tool","tool_name":"Read","input":{"x":%q}}}`+
 					"\n", i, strings.Repeat("x", 4096))
 			}
-		case "long": // a request of n bytes
+		case "long": // sends a request of n bytes
 			var n int
 			_, _ = fmt.Sscan(rest, &n)
 			fmt.Printf(`{"type":"control_request","request_id":"big","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"x":%q}}}`+
 				"\n", strings.Repeat("x", n))
-		case "result": // n bytes of an answer, and a denied call of m bytes
+		case "result": // prints a result of n bytes and a denied call of m bytes
 			var n, m int
 			_, _ = fmt.Sscan(rest, &n, &m)
 			fmt.Printf(`{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"\"total_cost_usd\":9 %s","total_cost_usd":0.25,`+
@@ -76,7 +76,7 @@ func play(steps []string) {
 	}
 }
 
-// tell says something as the assistant.
+// tell prints a message of the assistant.
 func tell(text string) {
 	b, _ := json.Marshal(map[string]any{"type": "assistant", "message": map[string]any{
 		"id": "m", "content": []any{map[string]any{"type": "text", "text": strings.TrimSpace(text)}},
@@ -84,13 +84,13 @@ func tell(text string) {
 	fmt.Println(string(b))
 }
 
-// askFor is a line that asks for permission.
+// askFor returns a step that asks for permission.
 func askFor(tool, input, more string) string {
 	return `say {"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"` +
 		tool + `","input":` + input + more + `}}`
 }
 
-// fake is the runner with a scripted program.
+// fake returns the runner with a scripted program.
 func fake(steps ...string) *Runner {
 	return &Runner{Program: runnertest.Agent("claude", steps...), AcceptWeaker: true}
 }

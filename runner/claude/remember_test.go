@@ -12,11 +12,11 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// TestWhatIsRememberedOfAProgramIsBounded: the transcript goes into the store,
-// but names and ids stay in memory until the run ends.
-func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
+// The transcript goes into the database, but names and IDs stay in memory until the
+// run ends.
+func TestTheStateKeptForAProgramIsBounded(t *testing.T) {
 	t.Parallel()
-	const lines, size, most = 20, 100_000, 1 << 20
+	const lines, size, limit = 20, 100_000, 1 << 20
 	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
 	r := newReader(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}), nil)
 	for n := range lines {
@@ -33,11 +33,11 @@ func TestWhatIsRememberedOfAProgramIsBounded(t *testing.T) {
 	for name := range r.denied {
 		held += len(name)
 	}
-	if held > most {
-		t.Errorf("it remembers %d bytes", held)
+	if held > limit {
+		t.Errorf("it keeps %d bytes", held)
 	}
 	if r.Usage.TokensOut != lines {
-		t.Errorf("%d tokens, want %d", r.Usage.TokensOut, lines)
+		t.Errorf("got %d tokens, want %d", r.Usage.TokensOut, lines)
 	}
 }
 

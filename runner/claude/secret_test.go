@@ -10,7 +10,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-func TestNoRunnerTellsASecret(t *testing.T) {
+func TestNoRunnerRevealsASecret(t *testing.T) {
 	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"claude": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			s := claudeSpec(t)

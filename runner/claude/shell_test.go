@@ -16,7 +16,7 @@ import (
 	"taskyard/task"
 )
 
-func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
+func TestTheShellOfAnAgentIsConfined(t *testing.T) {
 	t.Parallel()
 	c := runnertest.Confined(t)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 		work := filepath.Join(spec.Dir, "work")
-		// A parent between, with a secret, as the program is one.
+		// A parent in between, with a secret, as the program is one.
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `"$0" "$1"; echo code $?`, supervise.ShellPath(spec), command)
 		cmd.Dir = work
 		cmd.Env = []string{
@@ -48,18 +48,18 @@ func TestACommandOfAnAgentsShellIsHeld(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		text := string(out)
 		if err != nil || !strings.HasPrefix(text, "forge,,,plain\n") || !strings.HasSuffix(text, "code 7\n") || strings.Contains(text, "hidden") {
-			t.Errorf("network %v: %q, %v", network, text, err)
+			t.Errorf("network %v: got %q, %v", network, text, err)
 		}
 		if strings.Contains(text, "connected") != network {
-			t.Errorf("network %v: %q", network, text)
+			t.Errorf("network %v: got %q", network, text)
 		}
 		if got := runnertest.ReadText(t, filepath.Join(work, "here")); got != "x\n" {
-			t.Errorf("it wrote %q", got)
+			t.Errorf("the command wrote %q", got)
 		}
 	}
 }
 
-func TestWeakerOfClaude(t *testing.T) {
+func TestEnforcementOfClaude(t *testing.T) {
 	t.Parallel()
 	whole := &confine.Kernel{Landlock: confine.Least, Seccomp: true}
 	for _, tt := range []struct {
@@ -69,15 +69,15 @@ func TestWeakerOfClaude(t *testing.T) {
 		says    string
 		refused bool
 	}{
-		{"without bash the program holds the agent to its tools", Runner{}, []string{"read", "edit"}, "", false},
-		{"bash is held, but reads", Runner{Program: supervise.Program{Confine: supervise.Confinement{On: true, Kernel: whole}}}, []string{"bash"}, "can read every file", false},
+		{"without bash, the program enforces the tools", Runner{}, []string{"read", "edit"}, "", false},
+		{"bash is confined, but can read", Runner{Program: supervise.Program{Confine: supervise.Confinement{On: true, Kernel: whole}}}, []string{"bash"}, "can read every file", false},
 		{
 			"confine = false is refused",
 			Runner{Program: supervise.Program{Confine: supervise.Confinement{Kernel: whole}}},
 			[]string{"bash"},
 			"write wherever the account of the server may (confine = false).", true,
 		},
-		{"and accepted", Runner{Program: supervise.Program{Confine: supervise.Confinement{Kernel: whole}}, AcceptWeaker: true}, []string{"bash"}, "confine = false", false},
+		{"confine = false can be accepted", Runner{Program: supervise.Program{Confine: supervise.Confinement{Kernel: whole}}, AcceptWeaker: true}, []string{"bash"}, "confine = false", false},
 		{
 			"an old kernel is refused",
 			Runner{Program: supervise.Program{Confine: supervise.Confinement{On: true, Kernel: &confine.Kernel{Landlock: 2}}}},
@@ -85,12 +85,12 @@ func TestWeakerOfClaude(t *testing.T) {
 			"Linux 6.2) and use the network", true,
 		},
 		{
-			"a program of another name may not heed the shell",
+			"a program with another name may ignore the shell",
 			Runner{Program: supervise.Program{Argv: []string{"/opt/qwen"}, Confine: supervise.Confinement{On: true, Kernel: whole}}},
 			[]string{"bash"},
 			"/opt/qwen is not known to heed", true,
 		},
-		{"one started by another is known", Runner{Program: supervise.Program{
+		{"a program started by another is recognized", Runner{Program: supervise.Program{
 			Argv:    []string{"npx", "@anthropic-ai/claude-code"},
 			Confine: supervise.Confinement{On: true, Kernel: whole},
 		}}, []string{"bash"}, "can read", false},
@@ -98,22 +98,22 @@ func TestWeakerOfClaude(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			says, refused := tt.claude.EnforcementGap(tt.tools)
 			if !strings.Contains(says, tt.says) || (says == "") != (tt.says == "") || refused != tt.refused {
-				t.Errorf("%q, %v", says, refused)
+				t.Errorf("got %q, refused %v", says, refused)
 			}
 		})
 	}
-	t.Run("a refused run fails for good and names the remedy", func(t *testing.T) {
+	t.Run("a refused run fails permanently and names the fix", func(t *testing.T) {
 		spec := runnertest.NewSpec(t)
 		spec.Plan.Tools = []string{"bash"}
 		out, _ := runnertest.Run(t, &Runner{Program: supervise.Program{Argv: []string{"/bin/sh"}}}, spec)
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "Set accept_weaker = true in the section of this runner")
 		if !out.Permanent {
-			t.Error("it is tried again")
+			t.Error("a retry would follow")
 		}
 	})
 }
 
-func TestWhatCannotBeWrittenIsNotAskedFor(t *testing.T) {
+func TestNobodyIsAskedAboutAnUnwritablePath(t *testing.T) {
 	t.Parallel()
 	c := fake(askFor("Write", `{"file_path":"/etc/passwd","content":"x"}`, `,"blocked_path":"/etc/passwd"`), "read", "say "+fakeDone, "eof")
 	c.Confine = runnertest.Confined(t)
@@ -124,6 +124,6 @@ func TestWhatCannotBeWrittenIsNotAskedFor(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	said := strings.Join(p.Texts(supervise.EventText), "\n")
 	if len(p.asked) != 0 || !strings.Contains(said, "nobody can permit it: /etc/passwd") {
-		t.Errorf("asked %v, said %s", p.asked, said)
+		t.Errorf("got the requests %v, answer %s", p.asked, said)
 	}
 }

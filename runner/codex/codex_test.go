@@ -15,13 +15,13 @@ import (
 	"taskyard/task"
 )
 
-// codexSays is a Codex that a shell script plays; its arguments are those that
-// Codex would get.
+// codexSays returns a Codex that is a shell script with the arguments that Codex
+// would get.
 func codexSays(script string) *Runner {
 	return &Runner{Program: supervise.Program{Argv: []string{"/bin/sh", "-c", script, "codex"}, Grace: 300 * time.Millisecond}}
 }
 
-// lines is a script that prints lines of JSON.
+// lines returns a script that prints lines of JSON.
 func lines(list ...string) string {
 	return "cat >/dev/null; cat <<'EOF'\n" + strings.Join(list, "\n") + "\nEOF\n"
 }
@@ -45,22 +45,22 @@ func TestOutcomeOfCodex(t *testing.T) {
 	}{
 		{"a complete turn completes", lines(codexBegin, codexDone, codexEnd), task.RunCompleted, task.PhaseEnded, "", false},
 		{
-			"connecting again in between does not matter", lines(codexBegin, codexAgain, codexDone, codexEnd),
+			"a reconnect in between does not matter", lines(codexBegin, codexAgain, codexDone, codexEnd),
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
 		{
 			"exit 0 before the end of the turn breaks the protocol", lines(codexBegin, codexDone),
 			task.RunFailed, task.PhaseProtocol, "turn is complete", false,
 		},
-		{"exit 0 without a word breaks the protocol", "exit 0", task.RunFailed, task.PhaseProtocol, "turn is complete", false},
+		{"exit 0 without output breaks the protocol", "exit 0", task.RunFailed, task.PhaseProtocol, "turn is complete", false},
 		{"a complete turn with exit 1 fails", lines(codexBegin, codexDone, codexEnd) +
 			"exit 1", task.RunFailed, task.PhaseError, "exit code 1", false},
 		{
-			"a complete turn completes although the program stays", lines(codexBegin, codexDone, codexEnd) + "sleep 600",
+			"a complete turn completes although the program keeps running", lines(codexBegin, codexDone, codexEnd) + "sleep 600",
 			task.RunCompleted, task.PhaseEnded, "", false,
 		},
 		{
-			"a failed turn fails with its reason although the program stays",
+			"a failed turn fails with its reason although the program keeps running",
 			lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`) + "sleep 600",
 			task.RunFailed, task.PhaseError, "high demand", false,
 		},
@@ -71,14 +71,14 @@ func TestOutcomeOfCodex(t *testing.T) {
 			"a failed turn with exit 0 fails too", lines(codexBegin, `{"type":"turn.failed","error":{"message":"high demand"}}`),
 			task.RunFailed, task.PhaseError, "high demand", false,
 		},
-		{"a refused key is not tried again", lines(codexBegin, codex401) + "exit 1", task.RunFailed, task.PhaseAuth, "Incorrect API key", true},
+		{"a refused key is permanent", lines(codexBegin, codex401) + "exit 1", task.RunFailed, task.PhaseAuth, "Incorrect API key", true},
 		{
-			"a refused key ends the attempts to connect",
+			"a refused key ends the reconnects",
 			lines(codexBegin, `{"type":"error","message":"Reconnecting... 1/5 (unexpected status 401 Unauthorized)"}`) +
 				"sleep 600", task.RunFailed, task.PhaseAuth, "401", true,
 		},
 		{
-			"a missing key on stderr is one of credentials", "cat >/dev/null; echo 'Missing environment variable: X.' >&2; exit 1",
+			"a missing key on stderr is an authentication error", "cat >/dev/null; echo 'Missing environment variable: X.' >&2; exit 1",
 			task.RunFailed, task.PhaseAuth, "Missing environment variable", true,
 		},
 		{
@@ -87,7 +87,7 @@ func TestOutcomeOfCodex(t *testing.T) {
 		},
 		{"a signal is a crash", lines(codexBegin, codexDone, codexEnd) + "kill -SEGV $$", task.RunFailed, task.PhaseCrash, "signal 11", false},
 		{
-			"lines of another kind and half lines do not matter",
+			"other lines and partial lines are ignored",
 			lines(codexBegin, "WARNING", "[1]", `{"type":7}`, `{"type":"new.event"}`, `{"type":"item.completed"}`, codexDone, codexEnd) +
 				`printf '{"type":"ite'`, task.RunCompleted, task.PhaseEnded, "", false,
 		},
@@ -97,10 +97,10 @@ func TestOutcomeOfCodex(t *testing.T) {
 			out, _ := runnertest.Run(t, codexSays(tt.script), readingSpec(t))
 			runnertest.WantState(t, out, tt.status, tt.phase, tt.reason)
 			if out.Permanent != tt.permanent {
-				t.Errorf("permanent %v, want %v", out.Permanent, tt.permanent)
+				t.Errorf("got permanent %v, want %v", out.Permanent, tt.permanent)
 			}
 			if tt.status == task.RunCompleted && (out.Summary != "All done." || out.Usage.TokensIn != 200 || out.Usage.TokensOut != 14) {
-				t.Errorf("summary %q, usage %+v", out.Summary, out.Usage)
+				t.Errorf("got summary %q, usage %+v", out.Summary, out.Usage)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func readingSpec(t *testing.T) supervise.Spec {
 	return spec
 }
 
-func TestCodexTellsWhatItsAgentDoes(t *testing.T) {
+func TestEventsOfCodex(t *testing.T) {
 	t.Parallel()
 	out, rec := runnertest.Run(t, codexSays(lines(codexBegin,
 		`{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"","exit_code":null,"status":"in_progress"}}`,
@@ -126,26 +126,26 @@ func TestCodexTellsWhatItsAgentDoes(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	want := []string{"bash ls", "taskyard get_task", "change add notes.md"}
 	if got := rec.Texts(supervise.EventToolCall); !slices.Equal(got, want) {
-		t.Errorf("calls %q, want %q", got, want)
+		t.Errorf("got calls %q, want %q", got, want)
 	}
 	if got, want := rec.Texts(supervise.EventToolResult), []string{"a\n[exit code 3]", "the task [redacted]", ""}; !slices.Equal(got, want) {
-		t.Errorf("results %q, want %q", got, want)
+		t.Errorf("got results %q, want %q", got, want)
 	}
 	if got := rec.Texts(supervise.EventPermission); len(got) != 1 || !strings.Contains(got[0], "declined bash rm x") {
-		t.Errorf("permissions %q", got)
+		t.Errorf("got the permission events %q", got)
 	}
 	if !slices.Contains(rec.Texts(supervise.EventLog), "thread 01a1") ||
 		!slices.Equal(out.Artifacts, []string{"notes.md"}) || out.Usage.ToolCalls != 3 {
-		t.Errorf("log %q, artifacts %q, usage %+v", rec.Texts(supervise.EventLog), out.Artifacts, out.Usage)
+		t.Errorf("got log %q, artifacts %q, usage %+v", rec.Texts(supervise.EventLog), out.Artifacts, out.Usage)
 	}
 	for _, e := range rec.Events {
 		if e.Data != nil && !json.Valid(e.Data) {
-			t.Errorf("data %q", e.Data)
+			t.Errorf("got data %q", e.Data)
 		}
 	}
 }
 
-func TestEndlessReconnectsAreIdle(t *testing.T) {
+func TestEndlessReconnectsCountAsIdle(t *testing.T) {
 	t.Parallel()
 	spec := readingSpec(t)
 	spec.Plan.Limits = task.Limits{TimeoutSeconds: 60, IdleTimeoutSeconds: 1}
@@ -171,21 +171,21 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 		has, not []string
 	}{
 		{
-			"reading tools get the sandbox that only reads",
+			"reading tools get the read-only sandbox",
 			[]string{"read", "grep"},
 			true,
 			[]string{"read-only", `web_search="disabled"`},
 			[]string{"network_access"},
 		},
-		{"fetch leaves the search of the web alone", []string{"read", "fetch"}, false, []string{"read-only"}, []string{"web_search"}},
+		{"fetch does not change the web search", []string{"read", "fetch"}, false, []string{"read-only"}, []string{"web_search"}},
 		{
-			"bash gets the sandbox that writes, without network",
+			"bash gets the writable sandbox, without network",
 			[]string{"bash"},
 			false,
 			[]string{"workspace-write", "sandbox_workspace_write.network_access=false"},
 			nil,
 		},
-		{"the network is a matter of configuration", []string{"bash"}, true, []string{"sandbox_workspace_write.network_access=true"}, nil},
+		{"the network is configured", []string{"bash"}, true, []string{"sandbox_workspace_write.network_access=true"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spec := runnertest.NewSpec(t)
@@ -205,12 +205,12 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 			for _, want := range append(tt.has, "exec\n--json\n--skip-git-repo-check\n-s\n", `mcp_servers.taskyard.url="http://127.0.0.1:1/mcp"`,
 				`bearer_token_env_var="TASKYARD_TOKEN"`, "-m\nsmall\n-\n") {
 				if !strings.Contains(args, want) {
-					t.Errorf("no %q in\n%s", want, args)
+					t.Errorf("%q is not in\n%s", want, args)
 				}
 			}
 			for _, not := range append(tt.not, spec.Token, "sk-handed-on", "Do the work") {
 				if strings.Contains(args, not) {
-					t.Errorf("%q in\n%s", not, args)
+					t.Errorf("%q is in\n%s", not, args)
 				}
 			}
 			if env := read("env"); !strings.Contains(env, "CODEX_HOME="+spec.Dir+"/home/.codex\n") ||
@@ -218,13 +218,13 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 				t.Errorf("environment\n%s", env)
 			}
 			if p := read("prompt"); p != "You are terse.\n\nDo the work.\n" {
-				t.Errorf("prompt %q", p)
+				t.Errorf("got the prompt %q", p)
 			}
 		})
 	}
 }
 
-func TestCodexRefusesWhatItsSandboxCannotHold(t *testing.T) {
+func TestCodexRefusesToolsThatItsSandboxCannotEnforce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		tools  []string
@@ -247,13 +247,13 @@ func TestCodexRefusesWhatItsSandboxCannotHold(t *testing.T) {
 			}
 			runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "could also use "+tt.beyond+".")
 			if !out.Permanent {
-				t.Error("a retry would be made")
+				t.Error("a retry would follow")
 			}
 			c.AcceptWeaker = true
 			out, _ = runnertest.Run(t, c, spec)
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if s, refused := c.EnforcementGap(tt.tools); s == "" || refused {
-				t.Errorf("%q, refused %v", s, refused)
+				t.Errorf("got %q, refused %v", s, refused)
 			}
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"taskyard/task"
 )
 
-// thread plays Codex with a conversation that it can resume: it says which
-// arguments and input it got.
+// thread is a script of a Codex whose conversation can be resumed: its message
+// contains its arguments and input.
 const thread = `in=$(cat | tr '\n' ' '); mkdir -p "$CODEX_HOME/sessions/a/b/c"
 f="$CODEX_HOME/sessions/a/b/c/rollout-x-11111111-2222.jsonl"; was=new; [ -f "$f" ] && was=kept; echo {} > "$f"
 echo '{"type":"thread.started","thread_id":"11111111-2222"}'
@@ -30,12 +30,12 @@ func TestAMessageIsTheNextPromptOfTheThread(t *testing.T) {
 	said := rec.Texts("text")
 	if len(said) != 2 || !strings.HasPrefix(said[0], "new : You are terse.") ||
 		said[1] != "kept resume 11111111-2222: Message from Ann, a person who follows this run:  use tabs " {
-		t.Errorf("it said %q", said)
+		t.Errorf("got the messages %q", said)
 	}
 	if out.Usage.TokensIn != 400 || !slices.Equal(in.Delivered(), []string{"use tabs"}) {
-		t.Errorf("usage %+v, delivered %q", out.Usage, in.Delivered())
+		t.Errorf("got usage %+v, delivered %q", out.Usage, in.Delivered())
 	}
-	t.Run("within what is left of the limits", func(t *testing.T) {
+	t.Run("within the remaining limits", func(t *testing.T) {
 		t.Parallel()
 		in := runnertest.NewInbox("use tabs")
 		spec := runnertest.NewSpec(t)

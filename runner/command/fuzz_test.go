@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// FuzzProtocol gives any bytes, cut anywhere, to the reader of a command.
+// FuzzProtocol passes any bytes, split anywhere, to the parser of a command's output.
 func FuzzProtocol(f *testing.F) {
 	f.Add([]byte("hello\n{\"summary\":\"ty_secret\"}\n"), 3)
 	f.Add([]byte("{\"type\":\"usage\",\"data\":{\"tokensIn\":1e300}}\n\xff\x00"), 1)
@@ -37,7 +37,7 @@ func FuzzProtocol(f *testing.F) {
 			}
 		}
 		if !utf8.ValidString(out.Summary) || len([]rune(out.Summary)) > task.MaxSummaryRun || p.Usage.TokensIn < 0 {
-			t.Errorf("outcome %+v, usage %+v", out, p.Usage)
+			t.Errorf("got outcome %+v, usage %+v", out, p.Usage)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { runnertest.Main(m, nil) }
 
-// sh is a command that runs a shell script.
+// sh returns a command that runs a shell script.
 func sh(script string) *Runner { return program("/bin/sh", "-c", script) }
 
 func program(argv ...string) *Runner { return &Runner{Program: runnertest.Program(argv...)} }

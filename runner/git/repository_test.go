@@ -53,7 +53,7 @@ func TestARepositoryWithPasswordsIsNotReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := r.Readable(t.Context()); got != c.readable {
-			t.Errorf("readable is %v with\n%s", got, c.config)
+			t.Errorf("got readable = %v with\n%s", got, c.config)
 		}
 	}
 }

@@ -20,9 +20,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// newData makes a data folder whose database this process has locked, as
-// SQLite does, and returns the folder and what reports whether the lock is
-// still held.
+// newData creates a data folder whose database this process has locked, as SQLite
+// does. It returns the folder and a function that reports whether the lock is still
+// held.
 func newData(t *testing.T) (data string, held func() bool) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
@@ -72,10 +72,10 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 		{above, "data"},
 	} {
 		if f, _, err := Open(tt.root, tt.name, true, anything); !errors.Is(err, ErrProtected) {
-			t.Errorf("%s: %v, %v", tt.name, f, err)
+			t.Errorf("%s: got %v, %v", tt.name, f, err)
 		}
 	}
-	// The files that SQLite creates again at any time, at once.
+	// SQLite may create these files again at any time.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock"} {
 		must(t, os.WriteFile(filepath.Join(data, "taskyard.db"+suffix), nil, 0o600))
 		if _, _, err := Open(above, "data/taskyard.db"+suffix, true, anything); !errors.Is(err, ErrProtected) {
@@ -89,11 +89,11 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 	if held() {
-		t.Error("the test sees no lost lock")
+		t.Error("the test does not detect a lost lock")
 	}
 }
 
-func TestOpenFollowsLinksWithinItsFolderOnly(t *testing.T) {
+func TestOpenFollowsOnlyLinksWithinItsFolder(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(work, "a", "b"), 0o700))
@@ -111,7 +111,7 @@ func TestOpenFollowsLinksWithinItsFolderOnly(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	if text, err := io.ReadAll(f); string(text) != "here" || err != nil || info.Size() != 4 {
-		t.Errorf("%q, %v, %v", text, err, info)
+		t.Errorf("got %q, %v, %v", text, err, info)
 	}
 	for _, name := range []string{"out", "abs", "round", "missing"} {
 		if f, _, err := Open(root, name, true, anything); err == nil {
@@ -126,7 +126,7 @@ func TestOpenFollowsLinksWithinItsFolderOnly(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, refusal) {
-		t.Errorf("without follow: %v", err)
+		t.Errorf("without follow: got %v", err)
 	}
 }
 
@@ -159,13 +159,13 @@ func TestFoldersThatOverlapTheDataFolder(t *testing.T) {
 		{filepath.Join(top, "missing"), true, true},
 	} {
 		if err := CheckApart(tt.path, data); (err == nil) != tt.apart {
-			t.Errorf("apart %s: %v", tt.path, err)
+			t.Errorf("apart from %s: got %v", tt.path, err)
 		}
 		if err := CheckOutside(tt.path, data); (err == nil) != tt.outside {
-			t.Errorf("outside %s: %v", tt.path, err)
+			t.Errorf("outside %s: got %v", tt.path, err)
 		}
 	}
 	if missing := filepath.Join(top, "srv", "not-made", "data"); CheckApart(filepath.Join(top, "to-srv"), missing) == nil {
-		t.Error("a data folder that is not made yet is not seen")
+		t.Error("a data folder that does not exist yet is not recognized")
 	}
 }

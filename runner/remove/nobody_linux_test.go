@@ -11,11 +11,11 @@ import (
 	"taskyard/runner/remove"
 )
 
-// keep, as a user's number, is "as it is".
+// keep, as a user ID, leaves an ID unchanged.
 const keep = ^uintptr(0)
 
-// nobody switches the test to an account to which file modes apply, if root
-// runs it, and returns a folder for it. Only this thread is changed.
+// nobody switches the test to an account to which file modes apply, if it runs as
+// root, and returns a folder for it. Only this thread is changed.
 func nobody(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,14 +36,14 @@ func become(t *testing.T, uid uintptr) {
 		t.Fatal(e)
 	}
 	if uid == 0 {
-		runtime.UnlockOSThread() // that of the first call
+		runtime.UnlockOSThread() // of the first call
 		runtime.UnlockOSThread()
 	}
 }
 
-func TestWhatCannotBeRemovedIsTold(t *testing.T) {
+func TestWhatCannotBeRemovedIsReported(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can make files of another account")
+		t.Skip("only root can create files of another account")
 	}
 	dir := t.TempDir()
 	ok(t, os.Chmod(filepath.Dir(dir), 0o755))
@@ -62,19 +62,19 @@ func TestWhatCannotBeRemovedIsTold(t *testing.T) {
 		err := remove.All(t.Context(), root, "one", "two")
 		if err == nil || !strings.HasPrefix(err.Error(), "2 files or folders could not be removed, the first: ") ||
 			!strings.Contains(err.Error(), "permission denied") {
-			t.Errorf("error %v", err)
+			t.Errorf("got error %v", err)
 		}
-		same(t, "what is left", names(t, dir), ".removing")
+		same(t, "left behind", names(t, dir), ".removing")
 	}
 	left := 0
 	ok(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
 		left++
 		if strings.HasSuffix(name, "mine") {
-			t.Errorf("%s is left", name)
+			t.Errorf("%s was not removed", name)
 		}
 		return err
 	}))
 	if left != 2+2*3 {
-		t.Errorf("%d files and folders are left", left)
+		t.Errorf("%d files and folders were not removed", left)
 	}
 }

@@ -28,7 +28,7 @@ func open(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// write makes a file with its folders.
+// write creates a file with its parent folders.
 func write(t *testing.T, name string, mode fs.FileMode) {
 	t.Helper()
 	ok(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -36,7 +36,7 @@ func write(t *testing.T, name string, mode fs.FileMode) {
 	ok(t, os.Chmod(name, mode))
 }
 
-// names is what lies in a folder.
+// names lists the content of a folder.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -51,11 +51,11 @@ func names(t *testing.T, dir string) string {
 func same(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s: %q, want %q", what, got, want)
+		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
 
-// deep makes folders within folders.
+// deep creates nested folders.
 func deep(t *testing.T, dir string, levels int) {
 	t.Helper()
 	at, err := os.OpenRoot(dir)
@@ -71,16 +71,16 @@ func deep(t *testing.T, dir string, levels int) {
 	_ = at.Close()
 }
 
-func TestAllThatIsNamedIsRemoved(t *testing.T) {
+func TestNamedFoldersAreRemoved(t *testing.T) {
 	for name, fill := range map[string]func(t *testing.T, dir string){
 		"an empty folder":    func(*testing.T, string) {},
 		"folders 2,000 deep": func(t *testing.T, dir string) { deep(t, dir, 2000) },
-		"two deep ones": func(t *testing.T, dir string) {
+		"two deep trees": func(t *testing.T, dir string) {
 			ok(t, os.Mkdir(dir+"/a", 0o700))
 			deep(t, dir, 300)
 			deep(t, dir+"/a", 300)
 		},
-		"folders of files, many": func(t *testing.T, dir string) { many(t, dir) },
+		"many folders of files": func(t *testing.T, dir string) { many(t, dir) },
 		"files that nobody may read": func(t *testing.T, dir string) {
 			write(t, dir+"/a/secret", 0)
 			write(t, dir+"/pkg/mod/read-only", 0o400)
@@ -106,7 +106,7 @@ func TestAllThatIsNamedIsRemoved(t *testing.T) {
 			fill(t, dir+"/run")
 			write(t, dir+"/other/file", 0o600)
 			ok(t, remove.All(t.Context(), open(t, dir), "run", "not there"))
-			same(t, "what is left", names(t, dir), "other")
+			same(t, "left behind", names(t, dir), "other")
 			same(t, "and in it", names(t, dir+"/other"), "file")
 		})
 	}
@@ -129,10 +129,10 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		t.Helper()
 		same(t, "outside", names(t, outside+"/precious"), "file")
 		if info, err := os.Stat(outside + "/precious"); err != nil || info.Mode().Perm() != 0o500 {
-			t.Errorf("its mode was changed: %v, %v", info.Mode(), err)
+			t.Errorf("the mode of the target was changed: %v, %v", info.Mode(), err)
 		}
 	}
-	t.Run("not one within", func(t *testing.T) {
+	t.Run("not a link within the folder", func(t *testing.T) {
 		dir := t.TempDir()
 		ok(t, os.MkdirAll(dir+"/run/sub", 0o700))
 		for i, to := range []string{
@@ -144,41 +144,41 @@ func TestNoLinkIsFollowed(t *testing.T) {
 		write(t, dir+"/other/file", 0o600)
 		ok(t, os.Link(outside+"/precious/file", dir+"/run/hard"))
 		ok(t, remove.All(t.Context(), open(t, dir), "run"))
-		same(t, "what is left", names(t, dir)+" "+names(t, dir+"/other"), "other file")
+		same(t, "left behind", names(t, dir)+" "+names(t, dir+"/other"), "other file")
 		kept(t)
 	})
-	t.Run("a link that is named is removed, not what it leads to", func(t *testing.T) {
+	t.Run("a named link is removed, not its target", func(t *testing.T) {
 		dir := t.TempDir()
 		ok(t, os.Symlink(outside+"/precious", dir+"/run"))
 		ok(t, remove.All(t.Context(), open(t, dir), "run"))
-		same(t, "what is left", names(t, dir), "")
+		same(t, "left behind", names(t, dir), "")
 		kept(t)
 	})
 	for _, to := range []string{outside, "other", "."} {
-		t.Run("not one in the place where things are removed, to "+filepath.Base(to), func(t *testing.T) {
+		t.Run("not a link in the place where things are removed, to "+filepath.Base(to), func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir+"/run/file", 0o600)
 			write(t, dir+"/other/file", 0o600)
 			ok(t, os.Symlink(to, dir+"/.removing"))
 			if err := remove.All(t.Context(), open(t, dir), "run"); err == nil {
-				t.Error("no error")
+				t.Error("got no error")
 			}
-			same(t, "what is left", names(t, dir)+" "+names(t, dir+"/other"), ".removing other run file")
+			same(t, "left behind", names(t, dir)+" "+names(t, dir+"/other"), ".removing other run file")
 			kept(t)
 		})
 	}
-	t.Run("names do not lead out", func(t *testing.T) {
+	t.Run("names do not lead out of the folder", func(t *testing.T) {
 		dir := t.TempDir()
 		ok(t, os.Mkdir(dir+"/runs", 0o700))
 		write(t, dir+"/file", 0o600)
 		if err := remove.All(t.Context(), open(t, dir+"/runs"), "../file"); err == nil {
-			t.Error("no error")
+			t.Error("got no error")
 		}
-		same(t, "what is left", names(t, dir), "file runs")
+		same(t, "left behind", names(t, dir), "file runs")
 	})
 }
 
-func TestARemovalThatWasCutGoesOn(t *testing.T) {
+func TestAnInterruptedRemovalContinues(t *testing.T) {
 	dir := t.TempDir()
 	many(t, dir+"/run")
 	cause := errors.New("the server stops")
@@ -186,10 +186,10 @@ func TestARemovalThatWasCutGoesOn(t *testing.T) {
 	stop(cause)
 	root := open(t, dir)
 	if err := remove.All(ctx, root, "run"); !errors.Is(err, cause) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("got error %v", err)
 	}
-	same(t, "what is left", names(t, dir), ".removing")
+	same(t, "left behind", names(t, dir), ".removing")
 	ok(t, remove.All(t.Context(), root))
-	same(t, "what is left", names(t, dir), "")
+	same(t, "left behind", names(t, dir), "")
 	ok(t, remove.All(t.Context(), root))
 }

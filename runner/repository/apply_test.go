@@ -42,7 +42,7 @@ func TestAnAcceptedChangeIsMerged(t *testing.T) {
 			before := s.git("rev-parse", "main")
 			m := s.apply(o)
 			if m.Code != "" || m.Before != before || m.After == "" || s.git("rev-parse", "main") != before {
-				t.Fatalf("merged %+v", m)
+				t.Fatalf("got %+v", m)
 			}
 			same(t, "status", s.git("status", "--porcelain"), "")
 			s.git("gc", "-q", "--prune=now")
@@ -57,7 +57,7 @@ func TestAnAcceptedChangeIsMerged(t *testing.T) {
 			same(t, "references", s.git("for-each-ref", "--format=%(refname)"), "refs/heads/fix\nrefs/heads/main")
 			holds, err := s.rs.Holds(t.Context(), s.repo, "main", m.After)
 			if ok(t, err); !holds {
-				t.Error("main does not hold the merge")
+				t.Error("main does not contain the merge")
 			}
 			if method == task.MergeRebase {
 				same(t, "body", s.git("log", "-1", "--format=%b", "main"), "With a body.")
@@ -67,23 +67,23 @@ func TestAnAcceptedChangeIsMerged(t *testing.T) {
 	}
 }
 
-// nothingLeft checks that a merge left neither folders nor locks.
+// nothingLeft checks that a merge left neither folders nor locks behind.
 func (s *site) nothingLeft() {
 	s.t.Helper()
 	list, _ := os.ReadDir(s.runs)
 	for _, e := range list {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), homePrefix) { // that one stays
-			s.t.Errorf("%s is left below the runs", e.Name())
+		if e.IsDir() && !strings.HasPrefix(e.Name(), homePrefix) { // that one is kept
+			s.t.Errorf("%s was left in the folder of the runs", e.Name())
 		}
 	}
 	ok(s.t, filepath.WalkDir(filepath.Join(s.repo, ".git"), func(path string, e os.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && (strings.HasSuffix(path, ".lock") || strings.Contains(path, "taskyard")) {
-			s.t.Errorf("%s is left", path)
+			s.t.Errorf("%s was left", path)
 		}
 		return err
 	}))
 	if n := strings.Count(s.git("worktree", "list"), "\n"); n != 0 {
-		s.t.Errorf("%d worktrees are left", n)
+		s.t.Errorf("%d worktrees were left", n)
 	}
 }
 
@@ -104,12 +104,12 @@ func TestAChangeThatDoesNotFitIsNotMerged(t *testing.T) {
 		m := s.apply(o)
 		same(t, string(method), m.Code+": "+m.Reason+m.After, "merge_conflict: "+reason)
 	}
-	t.Run("nor is another change than was accepted", func(t *testing.T) {
+	t.Run("nor is a change other than the accepted one", func(t *testing.T) {
 		s.git("checkout", "-q", "-B", "near", "main~1")
 		s.write(files{"a.txt": strings.Replace(long, "14\n", "vierzehn\n", 1)})
 		s.commit("near")
 		s.git("checkout", "-q", "main")
-		m := s.apply(s.order(2, "near")) // what the target changed is near: the context is another one
+		m := s.apply(s.order(2, "near")) // the target changed lines nearby, so the context differs
 		if m.Code != "merge_changed" && m.Code != "" {
 			t.Errorf("%+v", m)
 		}
@@ -136,7 +136,7 @@ func TestTheMergedFilesAreChecked(t *testing.T) {
 	}
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	head := s.git("rev-parse", "main")
-	t.Run("each is green alone, both are red together", func(t *testing.T) {
+	t.Run("each passes alone, both fail together", func(t *testing.T) {
 		o := s.order(2, "right", check)
 		o.Setup = []string{"echo x > built"}
 		m := s.apply(o)
@@ -152,7 +152,7 @@ func TestTheMergedFilesAreChecked(t *testing.T) {
 		same(t, "reason", m.Code+" "+m.Reason,
 			"merge_checks_failed The setup failed on the merged files: echo no such package; exit 3: exit code 3\nno such package")
 	})
-	t.Run("a check that changes files proves nothing", func(t *testing.T) {
+	t.Run("a check that changes files does not pass", func(t *testing.T) {
 		o := s.order(4, "right", task.Check{Name: "fmt", Run: "echo 9 > a; touch b", Required: true})
 		same(t, "reason", s.apply(o).Reason, "The check fmt did not pass on the merged files: files changed while it ran: a")
 	})
@@ -160,7 +160,7 @@ func TestTheMergedFilesAreChecked(t *testing.T) {
 	s.nothingLeft()
 }
 
-func TestLocalChangesHoldUpAMerge(t *testing.T) {
+func TestAMergeWaitsForLocalChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		disturb func(s *site)
@@ -220,7 +220,7 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 		same(t, "status", s.git("status", "--porcelain"), "?? note")
 	})
-	t.Run("a target that moved is told", func(t *testing.T) {
+	t.Run("a moved target is reported", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, files{"a.txt": long})
 		s.branch("fix", "main", files{"a.txt": "changed\n"})
@@ -230,7 +230,7 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		s.commit("meanwhile")
 		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeMoved, "main moved")
 	})
-	t.Run("a branch that is checked out in another worktree, too", func(t *testing.T) {
+	t.Run("a branch checked out in another worktree is updated too", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, files{"a.txt": long})
 		s.branch("fix", "main", files{"a.txt": "changed\n"})
@@ -259,7 +259,7 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 		same(t, "main", s.git("rev-parse", "main"), m.After)
 	})
-	t.Run("a link in the work tree is not followed out of it", func(t *testing.T) {
+	t.Run("a link out of the work tree is not followed", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, files{"dir/a.txt": "a\n", "z": "z\n"})
 		s.branch("fix", "main", files{"dir/a.txt": "changed\n"})
@@ -271,7 +271,7 @@ func TestLocalChangesHoldUpAMerge(t *testing.T) {
 		ok(t, os.Symlink(outside, filepath.Join(s.repo, "dir")))
 		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "local changes")
 		if b, _ := os.ReadFile(filepath.Join(outside, "a.txt")); string(b) != "a\n" {
-			t.Errorf("outside is %q", b)
+			t.Errorf("the file outside contains %q", b)
 		}
 		ok(t, os.Remove(filepath.Join(s.repo, "dir")))
 		ok(t, syscall.Mkfifo(filepath.Join(s.repo, "dir"), 0o644))
@@ -294,7 +294,7 @@ func TestAChangeIsMergedInAShallowClone(t *testing.T) {
 		o := s.order(1, "fix")
 		o.Method = method
 		m := s.apply(o)
-		same(t, "the reason of "+string(method), m.Reason, "")
-		same(t, "what "+string(method)+" changes", s.git("diff", "--name-only", m.Before, m.After), "b.txt")
+		same(t, "reason of "+string(method), m.Reason, "")
+		same(t, "files changed by "+string(method), s.git("diff", "--name-only", m.Before, m.After), "b.txt")
 	}
 }

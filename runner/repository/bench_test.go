@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// large makes a branch that changes 200 files and 20,000 lines.
+// large returns a repository with a branch that changes 200 files and 20,000 lines.
 func large(b *testing.B) (s *site, base, head string) {
 	first, second := files{}, files{}
 	for i := range 200 {
@@ -29,14 +29,14 @@ func large(b *testing.B) (s *site, base, head string) {
 	return s, s.git("rev-parse", "main"), head
 }
 
-// A result of 200 files and 20,000 changed lines.
+// BenchmarkFiles lists a result of 200 files and 20,000 changed lines.
 func BenchmarkFiles(b *testing.B) {
 	s, base, head := large(b)
 	for b.Loop() {
 		list, total, err := s.rs.Files(b.Context(), s.repo, base, head)
 		ok(b, err)
 		if total != 200 || list[0].Added != 100 {
-			b.Fatalf("%d files, %+v", total, list[0])
+			b.Fatalf("got %d files, %+v", total, list[0])
 		}
 	}
 }

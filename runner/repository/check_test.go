@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// run opens the worktree of task 42, as a run that works there.
+// run opens the worktree of task 42, as a run of the task does.
 func (s *site) run(id task.ID) *workspace.Space {
 	s.t.Helper()
 	w, err := workspace.Open(s.t.Context(), workspace.Options{
@@ -38,7 +38,7 @@ func put(t *testing.T, folder string, list files) {
 	}
 }
 
-func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
+func TestAResultIsTheContentOfTheWorktree(t *testing.T) {
 	t.Parallel()
 	confined(t)
 	s := newSite(t, files{"a.txt": "one\n", ".gitignore": "*.log\n"})
@@ -46,7 +46,7 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 	put(t, w.Folder(), files{"a.txt": "two\n", "docs/b.md": "b\n", "built.log": "x\n"})
 	rev, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
 	ok(t, err)
-	same(t, "files", told(rev.Files), "modified a.txt +1-1\nadded docs/b.md +1-0")
+	same(t, "files", fileList(rev.Files), "modified a.txt +1-1\nadded docs/b.md +1-0")
 	same(t, "log", s.git("log", "-1", "--format=%an %s", rev.Head), "coder Fix it")
 	again, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
 	ok(t, err)
@@ -62,17 +62,17 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 		want   task.Verdict
 		reason string
 	}{
-		"a command sees what was built":   {task.Check{Run: "test -e built.log && grep -q two a.txt"}, task.CheckPassed, ""},
-		"a command that fails":            {task.Check{Run: "exit 2"}, task.CheckFailed, "exit code 2"},
-		"a command that takes too long":   {task.Check{Run: "sleep 60", TimeoutSeconds: 1}, task.CheckTimedOut, "it took longer than 1s"},
-		"a file":                          {task.Check{Kind: task.CheckFile, Path: "docs/b.md"}, task.CheckPassed, ""},
-		"a folder is no file":             {task.Check{Kind: task.CheckFile, Path: "docs"}, task.CheckFailed, "there is no such file"},
-		"a file that Git ignores":         {task.Check{Kind: task.CheckFile, Path: "built.log"}, task.CheckFailed, "there is no such file"},
-		"a changed file":                  {task.Check{Kind: task.CheckChanged, Glob: "docs/**"}, task.CheckPassed, ""},
-		"a changed file at the top":       {task.Check{Kind: task.CheckChanged, Glob: "**/*.txt"}, task.CheckPassed, ""},
-		"no changed file":                 {task.Check{Kind: task.CheckChanged, Glob: "*.go"}, task.CheckFailed, "no changed file matches"},
-		"what the caller must look for":   {task.Check{Kind: task.CheckURL}, task.CheckNotRun, "a check of kind url needs no repository"},
-		"a command that makes a new file": {task.Check{Run: "echo x > cover.log"}, task.CheckPassed, ""},
+		"a command sees what was built":    {task.Check{Run: "test -e built.log && grep -q two a.txt"}, task.CheckPassed, ""},
+		"a command that fails":             {task.Check{Run: "exit 2"}, task.CheckFailed, "exit code 2"},
+		"a command that takes too long":    {task.Check{Run: "sleep 60", TimeoutSeconds: 1}, task.CheckTimedOut, "it took longer than 1s"},
+		"a file":                           {task.Check{Kind: task.CheckFile, Path: "docs/b.md"}, task.CheckPassed, ""},
+		"a folder is not a file":           {task.Check{Kind: task.CheckFile, Path: "docs"}, task.CheckFailed, "there is no such file"},
+		"a file that Git ignores":          {task.Check{Kind: task.CheckFile, Path: "built.log"}, task.CheckFailed, "there is no such file"},
+		"a changed file":                   {task.Check{Kind: task.CheckChanged, Glob: "docs/**"}, task.CheckPassed, ""},
+		"a changed file at the top":        {task.Check{Kind: task.CheckChanged, Glob: "**/*.txt"}, task.CheckPassed, ""},
+		"no changed file":                  {task.Check{Kind: task.CheckChanged, Glob: "*.go"}, task.CheckFailed, "no changed file matches"},
+		"evidence for the caller to check": {task.Check{Kind: task.CheckURL}, task.CheckNotRun, "a check of kind url needs no repository"},
+		"a command that makes a new file":  {task.Check{Run: "echo x > cover.log"}, task.CheckPassed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if run := check(c.check); run.Verdict != c.want || run.Reason != c.reason || run.Commit != rev.Head {
@@ -80,7 +80,7 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a check that changes the files says nothing of the revision", func(t *testing.T) {
+	t.Run("a check that changes files fails", func(t *testing.T) {
 		run := check(task.Check{Run: "echo changed > a.txt"})
 		if run.Verdict != task.CheckFailed || run.Reason != "files changed while it ran: a.txt" {
 			t.Errorf("%+v", run)
@@ -100,17 +100,17 @@ func TestAResultIsWhatLiesInTheWorktree(t *testing.T) {
 		}
 		same(t, "left", strings.Join(s.left(), " "), "tree-1")
 	})
-	t.Run("a worktree stays while a run works there", func(t *testing.T) {
+	t.Run("a worktree is kept while a run works there", func(t *testing.T) {
 		w := s.run(2)
 		refusal(t, s.rs.Retire(t.Context(), s.live(), ""), task.CodeRepository, "a run works there")
 		w.Close(t.Context(), true)
 	})
-	t.Run("a branch stays that has commits which came after its result", func(t *testing.T) {
+	t.Run("a branch with commits after its result is kept", func(t *testing.T) {
 		tip := s.git("rev-parse", s.live().Branch)
 		ok(t, s.rs.Retire(t.Context(), s.live(), s.git("rev-parse", "main")))
 		same(t, "the branch", s.git("rev-parse", s.live().Branch), tip)
 	})
-	t.Run("retired, branch and worktree are gone", func(t *testing.T) {
+	t.Run("after Retire, branch and worktree are gone", func(t *testing.T) {
 		tip := s.git("rev-parse", s.live().Branch)
 		ok(t, s.rs.Retire(t.Context(), s.live(), tip))
 		ok(t, s.rs.Retire(t.Context(), s.live(), tip))
@@ -160,7 +160,7 @@ func TestASubtaskIsMergedIntoTheWorktreeOfItsParent(t *testing.T) {
 		same(t, name, string(b), want)
 	}
 	same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
-	t.Run("a merge into it without its worktree waits", func(t *testing.T) {
+	t.Run("a merge into the parent branch without its worktree waits", func(t *testing.T) {
 		o.ParentTree = task.Worktree{}
 		put(t, parent.Folder(), files{"c.txt": "c\n"})
 		m := s.apply(o)
@@ -171,7 +171,7 @@ func TestASubtaskIsMergedIntoTheWorktreeOfItsParent(t *testing.T) {
 	parent.Close(t.Context(), true)
 }
 
-func TestARepositoryIsExamined(t *testing.T) {
+func TestProblemsOfARepositoryAreReported(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": "one\n"})
 	project := task.Project{Key: "web", Repository: s.repo, DefaultBranch: "main", BranchPrefix: "taskyard/", Merge: &task.Merge{Into: "main"}}
@@ -194,16 +194,16 @@ func TestARepositoryIsExamined(t *testing.T) {
 		change func(*task.Project)
 		words  string
 	}{
-		"nothing there":   {func(p *task.Project) { p.Repository += "-no" }, "REPO-no cannot be used: there is no such folder"},
-		"no repository":   {func(p *task.Project) { p.Repository = s.runs; ok(t, os.MkdirAll(s.runs, 0o755)) }, "it is not a Git repository"},
-		"no such branch":  {func(p *task.Project) { p.DefaultBranch = "trunk" }, "error: It has no branch trunk."},
-		"no such target":  {func(p *task.Project) { p.Merge = &task.Merge{Into: "stable"} }, "error: It has no branch stable."},
-		"a taken prefix":  {func(p *task.Project) { p.BranchPrefix = "main/" }, "error: A branch main leaves no place for branches main/"},
-		"a relative path": {func(p *task.Project) { p.Repository = "here" }, "it is not an absolute path"},
+		"a missing path":   {func(p *task.Project) { p.Repository += "-no" }, "REPO-no cannot be used: there is no such folder"},
+		"not a repository": {func(p *task.Project) { p.Repository = s.runs; ok(t, os.MkdirAll(s.runs, 0o755)) }, "it is not a Git repository"},
+		"no such branch":   {func(p *task.Project) { p.DefaultBranch = "trunk" }, "error: It has no branch trunk."},
+		"no such target":   {func(p *task.Project) { p.Merge = &task.Merge{Into: "stable"} }, "error: It has no branch stable."},
+		"a prefix in use":  {func(p *task.Project) { p.BranchPrefix = "main/" }, "error: A branch main leaves no place for branches main/"},
+		"a relative path":  {func(p *task.Project) { p.Repository = "here" }, "it is not an absolute path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := examine(c.change); !strings.Contains(got, c.words) {
-				t.Errorf("found:\n%s\nwant %s", got, c.words)
+				t.Errorf("got:\n%s\nwant %s", got, c.words)
 			}
 		})
 	}
@@ -219,11 +219,11 @@ func TestARepositoryIsExamined(t *testing.T) {
 			"warning: It has submodules", "warning: Branch main is checked out in REPO: it has local changes there: a.txt. Commit or stash them. Merges into it wait until then.",
 		} {
 			if !strings.Contains(got, words) {
-				t.Errorf("no %q in:\n%s", words, got)
+				t.Errorf("%q is not in:\n%s", words, got)
 			}
 		}
 		if _, err := os.Stat(filepath.Join(s.repo, ".git/index.lock")); err != nil {
-			t.Error("somebody's lock was removed")
+			t.Error("the lock of another process was removed")
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 const long = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n"
 
-func TestARebaseLeavesThePatchAsItIs(t *testing.T) {
+func TestARebaseDoesNotChangeThePatch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": long, "b.txt": "b\n", "win.txt": "1\r\n2\r\n3\r\n"})
 	change := files{"a.txt": strings.Replace(long, "18\n", "eighteen", 1), "new.txt": "no newline at the end", "win.txt": "1\r\nzwei\r\n3\r\n"}
@@ -33,10 +33,10 @@ func TestARebaseLeavesThePatchAsItIs(t *testing.T) {
 		t.Fatal("it was not rebased")
 	}
 	same(t, "patch", after.Patch, before.Patch)
-	same(t, "files", told(after.Files), "modified a.txt +1-2\nadded new.txt +1-0\nmodified win.txt +1-1")
+	same(t, "files", fileList(after.Files), "modified a.txt +1-2\nadded new.txt +1-0\nmodified win.txt +1-1")
 }
 
-func told(list []task.FileChange) string {
+func fileList(list []task.FileChange) string {
 	var b strings.Builder
 	for _, f := range list {
 		fmt.Fprintf(&b, "%s %s +%d-%d", f.Change, f.Path, f.Added, f.Removed)
@@ -48,7 +48,7 @@ func told(list []task.FileChange) string {
 	return b.String()
 }
 
-func TestEveryChangeOfAChangeMakesAnotherPatch(t *testing.T) {
+func TestDifferentChangesHaveDifferentPatches(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": long, "b.bin": "a\x00b", "run.sh": "x\n", "sub/c.txt": "c\n"})
 	base := files{"a.txt": strings.Replace(long, "10\n", "ten\n", 1)}
@@ -70,24 +70,24 @@ func TestEveryChangeOfAChangeMakesAnotherPatch(t *testing.T) {
 		s.git("checkout", "-q", "-f", "main")
 		rev := s.revision("fix")
 		if other, ok := seen[rev.Patch]; ok {
-			t.Errorf("%q has the patch of %q", name, other)
+			t.Errorf("%q has the same patch as %q", name, other)
 		}
 		seen[rev.Patch] = name
 	}
 	add("nothing", nil)
 	add("the change", base)
 	add("a byte", files{"a.txt": strings.Replace(long, "10\n", "tem\n", 1)})
-	add("a blank", files{"a.txt": strings.Replace(long, "10\n", "ten \n", 1)})
-	add("the end of a line", files{"a.txt": strings.Replace(long, "10\n", "ten\r\n", 1)})
+	add("a space", files{"a.txt": strings.Replace(long, "10\n", "ten \n", 1)})
+	add("a line ending", files{"a.txt": strings.Replace(long, "10\n", "ten\r\n", 1)})
 	add("the end of the file", files{"a.txt": strings.TrimSuffix(strings.Replace(long, "10\n", "ten\n", 1), "\n")})
-	add("the same words elsewhere", files{"a.txt": strings.Replace(long, "11\n", "ten\n", 1)})
+	add("the same text elsewhere", files{"a.txt": strings.Replace(long, "11\n", "ten\n", 1)})
 	add("another file", with(files{"new.txt": "x\n"}))
 	add("an empty file", with(nil), func() { ok(t, os.WriteFile(filepath.Join(s.repo, "empty"), nil, 0o644)) })
-	add("an empty program", with(nil), func() { ok(t, os.WriteFile(filepath.Join(s.repo, "empty"), nil, 0o755)) })
+	add("an empty executable", with(nil), func() { ok(t, os.WriteFile(filepath.Join(s.repo, "empty"), nil, 0o755)) })
 	add("a mode", with(nil), func() { ok(t, os.Chmod(filepath.Join(s.repo, "run.sh"), 0o755)) })
 	add("a deleted file", with(files{"run.sh": ""}))
 	add("a byte of a binary file", with(files{"b.bin": "a\x00c"}))
-	add("another byte of it", with(files{"b.bin": "a\x00d"}))
+	add("another byte of the binary file", with(files{"b.bin": "a\x00d"}))
 	add("a link", with(nil), func() { ok(t, os.Symlink("run.sh", filepath.Join(s.repo, "link"))) })
 	add("a link elsewhere", with(nil), func() { ok(t, os.Symlink("/etc/passwd", filepath.Join(s.repo, "link"))) })
 	add("a file with the text of the link", with(files{"link": "run.sh"}))
@@ -103,7 +103,7 @@ func TestEveryChangeOfAChangeMakesAnotherPatch(t *testing.T) {
 		ok(t, os.Mkdir(filepath.Join(s.repo, "mod"), 0o755))
 		s.git("update-index", "--add", "--cacheinfo", "160000,"+commit+",mod")
 	})
-	t.Run("of a name that no page could show, the file is found by what is shown", func(t *testing.T) {
+	t.Run("a file whose name cannot be shown is found by its shown name", func(t *testing.T) {
 		s.branch("odd", "main", files{"no utf\xff8": "x\n", "new\nline": "y\n"})
 		rev := s.revision("odd")
 		for _, f := range rev.Files {
@@ -116,7 +116,7 @@ func TestEveryChangeOfAChangeMakesAnotherPatch(t *testing.T) {
 	})
 }
 
-func TestWhatAttributesSayChangesNoPatch(t *testing.T) {
+func TestAttributesDoNotChangeThePatch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": long, "b.txt": long})
 	s.branch("plain", "main", files{"a.txt": strings.Replace(long, "10\n", "ten\n", 1)})
@@ -148,7 +148,7 @@ func TestWhatAttributesSayChangesNoPatch(t *testing.T) {
 	_ = os.Remove(mark)
 	rev := s.revision("fix")
 	same(t, "patch", rev.Patch, plain.Patch)
-	same(t, "files", told(rev.Files), "modified a.txt +1-1")
+	same(t, "files", fileList(rev.Files), "modified a.txt +1-1")
 	d, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, "a.txt", 1)
 	ok(t, err)
 	same(t, "diff", d.Diff, "@@ -9,3 +9,3 @@\n 9\n-10\n+ten\n 11")
@@ -157,7 +157,7 @@ func TestWhatAttributesSayChangesNoPatch(t *testing.T) {
 	o := s.order(1, "fix")
 	m := s.apply(o)
 	same(t, "code", m.Code+m.Reason, "")
-	_ = s.rs.Advance(t.Context(), o, m.Before, m.After) // its files pass through a filter: it waits
+	_ = s.rs.Advance(t.Context(), o, m.Before, m.After) // waits because its files pass through a filter
 	if b, err := os.ReadFile(mark); err == nil {
 		t.Errorf("ran:\n%s", b)
 	}
@@ -179,7 +179,7 @@ func TestAFileIsComparedAlone(t *testing.T) {
 		d, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, name, 3)
 		ok(t, err)
 		if got := d.Diff + d.Note; !strings.Contains(got, text) || len(d.Diff) > task.MaxFileDiff {
-			t.Errorf("%s: %.300q", name, got)
+			t.Errorf("%s: got %.300q", name, got)
 		}
 	}
 	_, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, "no.txt", 3)
@@ -214,11 +214,11 @@ func TestALargeChangeIsStreamed(t *testing.T) {
 	rev := s.revision("fix")
 	runtime.ReadMemStats(&after)
 	if rev.Total != many+2 || len(rev.Files) != task.MaxFiles {
-		t.Errorf("%d files, %d named", rev.Total, len(rev.Files))
+		t.Errorf("got %d files, %d named", rev.Total, len(rev.Files))
 	}
 	allocated := after.TotalAlloc - before.TotalAlloc
-	t.Logf("%d MB allocated in all", allocated>>20)
+	t.Logf("allocated %d MB", allocated>>20)
 	if allocated > 64<<20 {
-		t.Errorf("%d MB were allocated", allocated>>20)
+		t.Errorf("allocated %d MB", allocated>>20)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 var _ service.Repositories = (*Repositories)(nil)
 
-// The test binary plays the keeper of a command, and the server that is killed.
+// The test binary is also the keeper of a command, and the server that is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -68,7 +68,7 @@ func (s *site) git(args ...string) string {
 	return testkit.Git(s.t, s.repo, args...)
 }
 
-// write writes files into the work tree; "" removes one.
+// write writes files into the work tree; an empty text removes a file.
 func (s *site) write(list files) {
 	s.t.Helper()
 	for name, text := range list {
@@ -82,8 +82,8 @@ func (s *site) write(list files) {
 	}
 }
 
-// branch makes a commit of changed files on a branch that begins on another,
-// and leaves main checked out.
+// branch makes a commit of changed files on a new branch that starts at another, and
+// leaves main checked out.
 func (s *site) branch(name, from string, list files) string {
 	s.t.Helper()
 	s.git("checkout", "-q", "-B", name, from)
@@ -100,7 +100,7 @@ func (s *site) commit(message string) string {
 	return s.git("rev-parse", "HEAD")
 }
 
-// revision is that of a branch that people pushed.
+// revision returns that of a pushed branch.
 func (s *site) revision(branch string) *task.Revision {
 	s.t.Helper()
 	rev, err := s.rs.Snapshot(s.t.Context(), s.worktree(branch), "coder")
@@ -112,7 +112,7 @@ func (s *site) worktree(branch string) task.Worktree {
 	return task.Worktree{TaskID: 42, Title: "Fix it", Repository: s.repo, Target: "main", Branch: branch}
 }
 
-// order is the merge of a branch.
+// order returns the merge of a branch.
 func (s *site) order(id task.ID, branch string, checks ...task.Check) task.MergeOrder {
 	s.t.Helper()
 	rev := s.revision(branch)
@@ -129,12 +129,12 @@ func (s *site) apply(o task.MergeOrder) *task.Merged {
 	return m
 }
 
-// refusal checks that an error is one that people may read.
+// refusal checks that an error is one for people, with this code and text.
 func refusal(t testing.TB, err error, code task.Code, words string) {
 	t.Helper()
 	var e *task.Error
 	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Message, words) {
-		t.Errorf("the error is %v, want %s with %q", err, code, words)
+		t.Errorf("got error %v, want %s with %q", err, code, words)
 	}
 }
 

@@ -23,10 +23,10 @@ import (
 )
 
 // mergerArg makes the test binary a server that merges what a file orders, and
-// writes down what it did, as the service does in its database.
+// records its progress, as the service does in its database.
 const mergerArg = "__merger"
 
-// progress is what a merger remembers of an order.
+// progress is what a merger records about an order.
 type progress struct {
 	Before, After string
 	Done          bool
@@ -150,7 +150,7 @@ func TestAKillAtAnyMomentLeavesTheTargetAtAHead(t *testing.T) {
 			began := time.Now()
 			after := time.Duration(random.Int64N(int64(took + took/4)))
 			if attempt > killsOfOne {
-				after = time.Hour // it takes longer than any before: without its end, took would never say so
+				after = time.Hour // this merge takes longer than any before: let it end, to update took
 			}
 			done, said := s.runMerger(dir, group, after)
 			if done && said != "" {
@@ -178,15 +178,16 @@ func TestAKillAtAnyMomentLeavesTheTargetAtAHead(t *testing.T) {
 		}
 		s.git("fsck", "--no-dangling", "--connectivity-only")
 	}
-	t.Logf("%d kills, %d merges", killed, merged)
+	t.Logf("got %d kills, %d merges", killed, merged)
 }
 
-// runMerger starts a merger and kills it after a while: alone, or with all Gits
-// that it started. It reports whether it had ended before, with what it said.
+// runMerger starts a merger and kills it after a while: either only the merger, or
+// with every Git process that it started. It reports whether it ended before that, and
+// returns its output.
 func (s *site) runMerger(dir string, group bool, after time.Duration) (done bool, said string) {
 	s.t.Helper()
 	cmd := exec.Command(os.Args[0], mergerArg, dir, s.runs)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // where the killed leave something, too
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // where killed processes leave files, too
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()
 	ok(s.t, err)
@@ -202,7 +203,7 @@ func (s *site) runMerger(dir string, group bool, after time.Duration) (done bool
 	for lines.Scan() {
 		said += lines.Text() + "\n"
 	}
-	kill.Stop() // another process may get its number
+	kill.Stop() // another process may get its PID
 	err = cmd.Wait()
 	if state := cmd.ProcessState; state.Sys().(syscall.WaitStatus).Signaled() {
 		return false, said
@@ -213,12 +214,12 @@ func (s *site) runMerger(dir string, group bool, after time.Duration) (done bool
 	return true, said
 }
 
-func TestAQueueOfBranchesLeavesTheTargetGreen(t *testing.T) {
+func TestTheTargetPassesItsChecksAfterEveryMerge(t *testing.T) {
 	t.Parallel()
 	confined(t)
 	s := newSite(t, files{"test.sh": "! ls parts | grep -q bad && grep -q shared shared.txt\n", "shared.txt": "shared\n", "parts/0": "0\n"})
-	check := task.Check{Name: "test", Run: "sh test.sh"} // as `--merge-check` has it
-	// Of each ten, one fails its check; all of clash change the same line.
+	check := task.Check{Name: "test", Run: "sh test.sh"} // as with `--merge-check`
+	// Of every ten, one fails its check; all of clash change the same line.
 	all, clash, red := 10, 3, 1
 	if testkit.Whole() {
 		all, clash, red = 50, 11, 5
@@ -249,7 +250,7 @@ func TestAQueueOfBranchesLeavesTheTargetGreen(t *testing.T) {
 		cmd := exec.Command("sh", "test.sh")
 		cmd.Dir = s.repo
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("main is red after order %d: %v\n%s", o.ID, err, out)
+			t.Fatalf("main fails its check after order %d: %v\n%s", o.ID, err, out)
 		}
 	}
 	want := map[string]int{"": all - clash + 1 - red, "merge_conflict": clash - 1, "merge_checks_failed": red}
@@ -259,7 +260,7 @@ func TestAQueueOfBranchesLeavesTheTargetGreen(t *testing.T) {
 	s.nothingLeft()
 }
 
-func TestASweepRemovesWhatAKilledServerLeft(t *testing.T) {
+func TestASweepRemovesWhatAKilledServerLeftBehind(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
 	ok(t, s.rs.Sweep(t.Context()))
@@ -272,7 +273,7 @@ func TestASweepRemovesWhatAKilledServerLeft(t *testing.T) {
 	same(t, "left", strings.Join(s.left(), " "), "cache-1 run-1-1 tree-1")
 }
 
-func TestAMergeIsPushedWhereThatIsAskedFor(t *testing.T) {
+func TestAMergeIsPushedIfConfigured(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": "one\n"})
 	remote := filepath.Join(t.TempDir(), "remote.git")
@@ -291,11 +292,11 @@ func TestAMergeIsPushedWhereThatIsAskedFor(t *testing.T) {
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	same(t, "remote", testkit.Git(t, remote, "rev-parse", "main"), m.After)
 	if _, err := os.Stat(mark); err == nil {
-		t.Error("what the repository names was run")
+		t.Error("a program named by the repository was run")
 	}
 }
 
-func TestAMergeThatPeoplePushedIsPushed(t *testing.T) {
+func TestAMergeIsPushedAfterAPushByOthers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": "one\n"})
 	remote, other := filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "other")
@@ -322,9 +323,9 @@ func TestAMergeThatPeoplePushedIsPushed(t *testing.T) {
 	push("the remote moves again")
 	seen := s.git("rev-parse", "origin/main")
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
-	same(t, "what is known of the remote", s.git("rev-parse", "origin/main"), seen)
+	same(t, "the remote-tracking branch", s.git("rev-parse", "origin/main"), seen)
 	if _, err := os.Stat(mark); err == nil {
-		t.Error("what the repository names was run")
+		t.Error("a program named by the repository was run")
 	}
 }
 
@@ -341,7 +342,7 @@ func TestAFullDiskStopsAMergeBeforeTheTargetMoves(t *testing.T) {
 	old := s.git("rev-parse", "main")
 	refused := func(phase string, args ...string) {
 		t.Helper()
-		// A file that is larger than allowed is the nearest to a full disk.
+		// Exceeding the file size limit is the closest to a full disk.
 		cmd := exec.Command("bash", append([]string{"-c", `ulimit -f 200; exec "$@"`, "bash", os.Args[0], mergerArg, dir, s.runs}, args...)...)
 		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 		out, err := cmd.CombinedOutput()
@@ -360,7 +361,7 @@ func TestAFullDiskStopsAMergeBeforeTheTargetMoves(t *testing.T) {
 	s.nothingLeft()
 }
 
-func TestABrokenRepositoryIsToldClearly(t *testing.T) {
+func TestErrorsOfABrokenRepositoryAreClear(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": long, "b.txt": "b\n"})
 	s.branch("fix", "main", files{"a.txt": "changed\n"})

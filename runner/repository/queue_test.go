@@ -40,7 +40,7 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 		t.Helper()
 		did, _, err := inst.Service.MergeNext(ctx)
 		if err != nil || !did {
-			t.Fatalf("merged %v, %v", did, err)
+			t.Fatalf("got merged = %v, %v", did, err)
 		}
 		now, err := inst.Service.Task(ctx, maya, tk.ID)
 		ok(t, err)
@@ -51,7 +51,7 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 			reason = m.Reason
 		}
 		if now.Status != want || reason != words {
-			t.Fatalf("the task is %s, the merge says %q", now.Status, reason)
+			t.Fatalf("got the task %s, the reason of the merge %q", now.Status, reason)
 		}
 	}
 	merge(task.Active, "main is merged, but could not be pushed to origin: 'origin' does not appear to be a git repository "+

@@ -12,8 +12,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// holder is the first argument that makes this binary hold a folder until it
-// is killed.
+// holder is the first argument that makes this binary hold a folder until it is
+// killed.
 const holder = "__hold"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func there(t *testing.T, dir string) bool {
+func exists(t *testing.T, dir string) bool {
 	t.Helper()
 	_, err := os.Lstat(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func there(t *testing.T, dir string) bool {
 	return err == nil
 }
 
-func TestWhatAKilledProcessLeftIsRemovedAtTheNextStart(t *testing.T) {
+func TestAFolderOfAKilledProcessIsRemovedAtTheNextStart(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	own, err := New("shell")
 	if err != nil {
@@ -67,18 +67,18 @@ func TestWhatAKilledProcessLeftIsRemovedAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := string(line)
-	if n, err := Clear(t.Context()); n != 0 || err != nil || !there(t, left) {
-		t.Errorf("of a living process: %d, %v", n, err)
+	if n, err := Clear(t.Context()); n != 0 || err != nil || !exists(t, left) {
+		t.Errorf("of a running process: got %d, %v", n, err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if n, err := Clear(t.Context()); n != 1 || err != nil || there(t, left) {
-		t.Errorf("of a killed process: %d, %v", n, err)
+	if n, err := Clear(t.Context()); n != 1 || err != nil || exists(t, left) {
+		t.Errorf("of a killed process: got %d, %v", n, err)
 	}
-	if !there(t, own.Path) || !there(t, strange) || !there(t, filepath.Join(linked, lockName)) {
+	if !exists(t, own.Path) || !exists(t, strange) || !exists(t, filepath.Join(linked, lockName)) {
 		t.Error("more was removed")
 	}
-	if err := own.Remove(t.Context()); err != nil || there(t, own.Path) {
+	if err := own.Remove(t.Context()); err != nil || exists(t, own.Path) {
 		t.Error(err)
 	}
 }

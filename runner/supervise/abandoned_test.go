@@ -14,7 +14,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-func TestShimWithoutServerStartsNothing(t *testing.T) {
+func TestAShimWithoutAServerStartsNothing(t *testing.T) {
 	t.Parallel()
 	lifeline, ours, err := os.Pipe()
 	if err != nil {
@@ -25,7 +25,7 @@ func TestShimWithoutServerStartsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer status.Close()
-	if err := ours.Close(); err != nil { // as the kernel does for a server that is killed
+	if err := ours.Close(); err != nil { // as the kernel does for a killed server
 		t.Fatal(err)
 	}
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -42,7 +42,7 @@ func TestShimWithoutServerStartsNothing(t *testing.T) {
 	_ = cmd.Wait() // its exit code is not 0
 	var r struct{ StartError string }
 	if err := json.Unmarshal(said, &r); err != nil || !strings.Contains(r.StartError, "gone") {
-		t.Errorf("it said %q, %v", said, err)
+		t.Errorf("got the output %q, %v", said, err)
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the program was started")

@@ -25,26 +25,26 @@ import (
 	"taskyard/task"
 )
 
-// sh is a command that runs a shell script.
+// sh returns a command that runs a shell script.
 func sh(script string) *command.Runner {
 	return &command.Runner{Program: runnertest.Program("/bin/sh", "-c", script)}
 }
 
-// play is a command that runs a scripted agent of this binary.
+// play returns a command that runs a scripted agent of this binary.
 func play(name string, args ...string) *command.Runner {
 	return &command.Runner{Program: runnertest.Agent(name, args...)}
 }
 
 func TestMain(m *testing.M) { runnertest.Main(m, agents) }
 
-// agents are programs with every misbehavior that sh cannot show, and a server.
+// agents are programs with every misbehavior that sh cannot produce, and a server.
 var agents = map[string]func(args []string){
 	"env": func([]string) {
 		env := os.Environ()
 		sort.Strings(env)
 		fmt.Println(strings.Join(env, "\n"))
 	},
-	"deaf": func([]string) { // to TERM
+	"deaf": func([]string) { // ignores TERM
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		fmt.Println("ready")
 		runnertest.Hang()
@@ -88,7 +88,7 @@ func leaveHeadless() {
 	_, _ = io.Copy(os.Stdout, out)
 }
 
-// leaveDaemon leaves a process in another session, without parent and
+// leaveDaemon leaves a process in another session, without a parent and an
 // environment.
 func leaveDaemon(args []string) {
 	middle := exec.Command("/bin/sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!")
@@ -102,15 +102,15 @@ func leaveDaemon(args []string) {
 	}
 }
 
-// The first thread of a process is that of init.
+// The first thread of a process runs init.
 func init() {
 	if len(os.Args) > 2 && os.Args[2] == "headless-child" {
 		runtime.LockOSThread()
 	}
 }
 
-// loseHead ends the first thread of this process, for which the kernel shows
-// it as a zombie, and tells so from another.
+// loseHead ends the first thread of this process, which the kernel then shows as a
+// zombie. Another thread waits for that.
 func loseHead() {
 	go func() {
 		for !strings.Contains(readStat(os.Getpid()), ") Z ") {
@@ -128,7 +128,7 @@ func readStat(pid int) string {
 	return string(b)
 }
 
-// server runs one agent forever, like a server, and reports its output.
+// server runs one agent forever, as a server would, and reports its output.
 func server(args []string) {
 	supervise.SetInstance(args[0])
 	id, _ := strconv.Atoi(args[1])

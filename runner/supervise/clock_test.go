@@ -13,7 +13,7 @@ func TestClock(t *testing.T) {
 	check := func(t *testing.T, c *clock, ran, idle time.Duration) {
 		t.Helper()
 		if c.ran() != ran || c.idle() != idle {
-			t.Errorf("ran %v, idle %v, want %v and %v", c.ran(), c.idle(), ran, idle)
+			t.Errorf("got ran %v, idle %v, want %v and %v", c.ran(), c.idle(), ran, idle)
 		}
 	}
 	for _, tt := range []struct {
@@ -21,13 +21,13 @@ func TestClock(t *testing.T) {
 		f         func(c *clock) bool
 		ran, idle time.Duration
 	}{
-		{"progress ends an idle time", func(*clock) bool { time.Sleep(2 * time.Second); return true }, 4 * time.Second, time.Second},
+		{"progress ends the idle time", func(*clock) bool { time.Sleep(2 * time.Second); return true }, 4 * time.Second, time.Second},
 		{
-			"what is no progress is left out of it", func(*clock) bool { time.Sleep(2 * time.Second); return false },
+			"time without progress does not count as idle", func(*clock) bool { time.Sleep(2 * time.Second); return false },
 			4 * time.Second, 2 * time.Second,
 		},
 		{
-			"a permission is left out of both", func(c *clock) bool { c.pause(func() { time.Sleep(2 * time.Second) }); return false },
+			"a permission counts for neither", func(c *clock) bool { c.pause(func() { time.Sleep(2 * time.Second) }); return false },
 			2 * time.Second, 2 * time.Second,
 		},
 	} {
@@ -54,7 +54,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-func TestWorkBesideAQuestionCounts(t *testing.T) {
+func TestWorkDuringAQuestionCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now())
@@ -62,32 +62,32 @@ func TestWorkBesideAQuestionCounts(t *testing.T) {
 		go c.pause(func() { <-asked })
 		synctest.Wait()
 		time.Sleep(time.Hour)
-		c.during(func() bool { return false }) // no news of the agent
+		c.during(func() bool { return false }) // no event of the agent
 		if c.ran() != 0 {
-			t.Errorf("waiting counts as %v", c.ran())
+			t.Errorf("waiting counted as %v", c.ran())
 		}
 		c.during(func() bool { return true })
 		if c.ran() != aside {
-			t.Errorf("a word after an hour of silence counts as %v, want %v", c.ran(), aside)
+			t.Errorf("an event after an hour of silence counted as %v, want %v", c.ran(), aside)
 		}
-		for range 30 { // it continues as if nobody had been asked
+		for range 30 { // the agent continues as if nobody had been asked
 			time.Sleep(time.Second)
 			c.during(func() bool { return true })
 		}
 		if want := aside + 30*time.Second; c.ran() != want {
-			t.Errorf("half a minute of work counts as %v, want %v in all", c.ran(), want)
+			t.Errorf("half a minute of work counted as %v, want %v in total", c.ran(), want)
 		}
 		time.Sleep(time.Hour)
 		close(asked)
 		synctest.Wait()
 		time.Sleep(time.Second)
 		if want := aside + 31*time.Second; c.ran() != want || c.idle() != time.Second {
-			t.Errorf("after the answer: ran %v, idle %v, want %v and 1s", c.ran(), c.idle(), want)
+			t.Errorf("after the answer: got ran %v, idle %v, want %v and 1s", c.ran(), c.idle(), want)
 		}
 	})
 }
 
-// asker is a sink that can ask; ask is what happens then.
+// asker is a sink that can ask, by calling ask.
 type asker struct {
 	nobody
 	ask func(PermissionRequest) (PermissionAnswer, error)
@@ -97,7 +97,7 @@ func (a asker) Permit(_ context.Context, req PermissionRequest) (PermissionAnswe
 	return a.ask(req)
 }
 
-func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
+func TestTimeoutsArePausedWhilePeopleAreAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		takes := map[string]time.Duration{"bash": time.Hour, "fetch": 2 * time.Hour}
@@ -108,14 +108,14 @@ func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
 		c := r.clock
 		check := func(when string, ran, idle time.Duration) {
 			if c.ran() != ran || c.idle() != idle {
-				t.Errorf("%s: ran %v, idle %v, want %v and %v", when, c.ran(), c.idle(), ran, idle)
+				t.Errorf("%s: got ran %v, idle %v, want %v and %v", when, c.ran(), c.idle(), ran, idle)
 			}
 		}
 		ask := func(tool string) func() {
 			return func() {
 				a, err := r.Permit(t.Context(), PermissionRequest{Tool: tool})
 				if err != nil || a.Allow != (tool == "bash") {
-					t.Errorf("%s: %+v, %v", tool, a, err)
+					t.Errorf("%s: got %+v, %v", tool, a, err)
 				}
 			}
 		}
@@ -137,11 +137,11 @@ func TestClocksStandStillWhilePeopleAreAsked(t *testing.T) {
 func TestASinkThatCannotAskIsAnError(t *testing.T) {
 	t.Parallel()
 	if _, err := NewRun(Spec{}, nobody{}).Permit(t.Context(), PermissionRequest{Tool: "bash"}); err == nil {
-		t.Error("no error")
+		t.Error("got no error")
 	}
 }
 
-func TestClocksArePausedWhileARunWaitsForWhatItDelegated(t *testing.T) {
+func TestTimeoutsArePausedDuringADelegatedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, waits, done := newClock(time.Now()), make(chan bool), make(chan struct{})
@@ -153,16 +153,16 @@ func TestClocksArePausedWhileARunWaitsForWhatItDelegated(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if got := c.ran(); got != time.Second+2*time.Minute {
-			t.Errorf("of two minutes and a second it worked %v", got)
+			t.Errorf("of two minutes and a second, got %v of work", got)
 		}
 		if left, over := c.left(3 * time.Minute); over || left != 59*time.Second {
-			t.Errorf("%v are left of three minutes, over %v", left, over)
+			t.Errorf("got %v left of three minutes, over %v", left, over)
 		}
 		close(done)
 		<-ended
 		time.Sleep(time.Minute)
 		if _, over := c.left(3 * time.Minute); !over {
-			t.Error("the clock is still paused although nobody follows")
+			t.Error("the timeout is still paused although nothing is waited for")
 		}
 	})
 }

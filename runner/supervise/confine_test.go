@@ -16,14 +16,14 @@ import (
 	"taskyard/runner/supervise"
 )
 
-// confinedSh is a confined program, which is a shell script.
+// confinedSh returns a confined command that runs a shell script.
 func confinedSh(c supervise.Confinement, script string) *command.Runner {
 	r := sh(script)
 	r.Confine = c
 	return r
 }
 
-func TestAConfinedProgramWritesInItsFoldersOnly(t *testing.T) {
+func TestAConfinedProgramWritesOnlyInItsFolders(t *testing.T) {
 	t.Parallel()
 	c := runnertest.Confined(t)
 	outside, further := t.TempDir(), t.TempDir()
@@ -50,18 +50,18 @@ cat /proc/`+strconv.Itoa(os.Getpid())+`/environ > /dev/null && echo spies
 			"wrote", "removed",
 			"moved-out", "linked", "made", "signals", "spies",
 		}, word) {
-			t.Errorf("it could: %s", line)
+			t.Errorf("the program could: %s", line)
 		}
 	}
 	if !strings.Contains(text, "\ninside=yes") || !strings.Contains(text, "\nreads=yes") || t.Failed() {
-		t.Errorf("it said %s", text)
+		t.Errorf("got the output %s", text)
 	}
 	if got := runnertest.ReadText(t, mine); got != "whole" {
-		t.Errorf("the file outside is %q", got)
+		t.Errorf("the file outside contains %q", got)
 	}
 }
 
-func TestAConfinedProgramDoesNotReadWhatIsHidden(t *testing.T) {
+func TestAConfinedProgramCannotReadHiddenFiles(t *testing.T) {
 	t.Parallel()
 	c := runnertest.Confined(t)
 	data, spec := t.TempDir(), runnertest.NewSpec(t)
@@ -87,10 +87,10 @@ ls `+data+` && echo listed; `+"mv "+secrets[0]+` here && echo moved; ln `+secret
 	text := runnertest.ReadText(t, log)
 	for line := range strings.SplitSeq(text, "\n") {
 		if word, _, _ := strings.Cut(line, "="); slices.Contains([]string{"read", "listed", "moved", "linked"}, word) {
-			t.Errorf("it could: %s", line)
+			t.Errorf("the program could: %s", line)
 		}
 	}
 	if !strings.Contains(text, "\nreads=yes") || t.Failed() {
-		t.Errorf("it said %s", text)
+		t.Errorf("got the output %s", text)
 	}
 }

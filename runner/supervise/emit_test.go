@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// saying is a sink that keeps texts.
+// saying is a sink that records texts.
 type saying []string
 
 func (*saying) Started(Process) error { return nil }
 func (s *saying) Event(e Event)       { *s = append(*s, e.Text) }
 
-// A line whose beginning is given out while the program pauses is one line of
-// the file as well.
-func TestALineGivenOutInPartsIsOneLineOfTheFile(t *testing.T) {
+// A line whose beginning is emitted while the program pauses is one line in the
+// file nevertheless.
+func TestALineEmittedInPartsIsOneLineOfTheFile(t *testing.T) {
 	t.Parallel()
 	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
 	r.out.over = true
@@ -32,12 +32,12 @@ func TestALineGivenOutInPartsIsOneLineOfTheFile(t *testing.T) {
 	}
 	r.out.Close()
 	if got, err := os.ReadFile(filepath.Join(r.out.dir, overflowName)); err != nil || string(got) != "the beginning\na long line\nthe end\n" {
-		t.Errorf("the file holds %q, %v", got, err)
+		t.Errorf("the file contains %q, %v", got, err)
 	}
 }
 
-// The limits of a tree of runs, and of a day, are held by it.
-func TestTheUseOfARunThatSaidTooMuchIsHandedOn(t *testing.T) {
+// The limits of a tree of runs, and of a day, depend on it.
+func TestUsageIsReportedAfterTheLimitOfEvents(t *testing.T) {
 	t.Parallel()
 	rec := &types{}
 	r := NewRun(Spec{Dir: t.TempDir()}, rec)
@@ -47,13 +47,13 @@ func TestTheUseOfARunThatSaidTooMuchIsHandedOn(t *testing.T) {
 	}
 	r.Event(EventUsage, "", map[string]any{"tokensIn": 7}, nil)
 	if got := *rec; got[len(got)-1] != EventUsage || got[len(got)-2] != EventLog {
-		t.Errorf("the last events are %q", got[len(got)-3:])
+		t.Errorf("got the last events %q", got[len(got)-3:])
 	}
 	for range maxRun / eventCost {
 		r.Event(EventUsage, "", map[string]any{"tokensIn": 7}, nil)
 	}
 	if n := len(*rec); n > maxRun/MaxEvent+usageRoom/eventCost {
-		t.Errorf("%d events are handed on", n)
+		t.Errorf("got %d events", n)
 	}
 	r.out.Close()
 }
@@ -71,18 +71,18 @@ func TestDataHasNoNameTwice(t *testing.T) {
 		`{"a":1}}`: "",
 	} {
 		if got := r.CleanJSON(json.RawMessage(in)); string(got) != want {
-			t.Errorf("%s becomes %s, want %s", in, got, want)
+			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 }
 
-// types is a sink that keeps the types of events.
+// types is a sink that records the types of events.
 type types []string
 
 func (*types) Started(Process) error { return nil }
 func (s *types) Event(e Event)       { *s = append(*s, e.Type) }
 
-func TestOverflowFileIsCapped(t *testing.T) {
+func TestTheOverflowFileIsCapped(t *testing.T) {
 	t.Parallel()
 	var said saying
 	e := &emitter{sink: &said, dir: t.TempDir(), written: maxOverflow - 5}
@@ -90,6 +90,6 @@ func TestOverflowFileIsCapped(t *testing.T) {
 	e.Close()
 	b, err := os.ReadFile(filepath.Join(e.dir, overflowName))
 	if string(b) != "12345" || err != nil || len(said) != 1 || !strings.HasPrefix(said[0], "3 bytes of output were discarded") {
-		t.Errorf("%q %v %v", b, err, said)
+		t.Errorf("got %q, %v, %v", b, err, said)
 	}
 }

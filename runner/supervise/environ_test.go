@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-func TestEnvironmentIsExactlyThis(t *testing.T) {
+func TestTheEnvironmentOfAProgramIsComplete(t *testing.T) {
 	t.Setenv("HANDED_ON", "yes")
 	t.Setenv("SERVER_SECRET", "no")
 	t.Setenv("TASKYARD_MASTER_KEY", "no")
@@ -36,7 +36,7 @@ func TestEnvironmentIsExactlyThis(t *testing.T) {
 	for _, name := range []string{"home", "tmp", "work"} {
 		info, err := os.Stat(filepath.Join(spec.Dir, name))
 		if err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("%s: %v %v", name, info, err)
+			t.Errorf("%s: got %v, %v", name, info, err)
 		}
 	}
 }

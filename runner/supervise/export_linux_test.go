@@ -1,6 +1,6 @@
 package supervise
 
-// What the tests outside of the package look at.
+// For tests outside of the package.
 var (
 	CurrentInstance = currentInstance
 	ProcessFromPID  = processFromPID

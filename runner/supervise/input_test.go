@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestMessagesReachTheProgramInTheirOrder(t *testing.T) {
+func TestMessagesReachTheProgramInOrder(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -16,41 +16,41 @@ func TestMessagesReachTheProgramInTheirOrder(t *testing.T) {
 	in := &input{w: w}
 	for i := range maxUnread {
 		if !in.post(fmt.Appendf(nil, "%d\n", i)) {
-			t.Fatalf("message %d is refused", i)
+			t.Fatalf("message %d was refused", i)
 		}
 	}
 	in.close()
 	lines := bufio.NewScanner(r)
 	for i := range maxUnread {
 		if !lines.Scan() || lines.Text() != fmt.Sprint(i) {
-			t.Fatalf("message %d is %q", i, lines.Text())
+			t.Fatalf("message %d: got %q", i, lines.Text())
 		}
 	}
 	if lines.Scan() {
-		t.Errorf("%q follows the end", lines.Text())
+		t.Errorf("got %q after the end", lines.Text())
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAProgramThatReadsNothingIsSentSoMuchAndNoMore(t *testing.T) {
+func TestTheInputOfAProgramThatReadsNothingIsBounded(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := &input{w: w}
-	large := make([]byte, 1<<20) // more than a pipe holds
+	large := make([]byte, 1<<20) // more than fits into a pipe
 	for i := range maxUnread {
 		if !in.post(large) {
-			t.Fatalf("message %d is refused", i)
+			t.Fatalf("message %d was refused", i)
 		}
 	}
 	if in.post(large) {
-		t.Error("another one is taken")
+		t.Error("another message was accepted")
 	}
-	if err := r.Close(); err != nil { // the program ends: the writes fail
+	if err := r.Close(); err != nil { // as if the program ended: the writes fail
 		t.Error(err)
 	}
 }

@@ -17,25 +17,25 @@ import (
 	"taskyard/task"
 )
 
-func TestFloodGoesToAFile(t *testing.T) {
+func TestAFloodOfOutputGoesToAFile(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
 	out, r := runnertest.Run(t, play("lines", "50000000"), spec)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	runnertest.CheckEvents(t, r)
 	if out.Summary != "all said" {
-		t.Errorf("summary %.80q", out.Summary)
+		t.Errorf("got summary %.80q", out.Summary)
 	}
 	if logs := r.Texts(supervise.EventLog); len(logs) != 1 || !strings.Contains(logs[0], supervise.OverflowName) {
-		t.Errorf("notes %q", logs)
+		t.Errorf("got notes %q", logs)
 	}
 	rest, err := os.ReadFile(filepath.Join(spec.Dir, supervise.OverflowName))
 	if lines := r.Lines() + bytes.Count(rest, []byte("\n")); err != nil || lines != 50000000/80 {
-		t.Errorf("%d lines in all, %v", lines, err)
+		t.Errorf("got %d lines in total, %v", lines, err)
 	}
 }
 
-func TestLineOfManyMegabytes(t *testing.T) {
+func TestALineOfManyMegabytes(t *testing.T) {
 	for _, begin := range []string{"y", "{"} {
 		t.Run("a line that begins with "+begin+" neither fills memory nor is lost", func(t *testing.T) {
 			spec, size := runnertest.NewSpec(t), 64<<20
@@ -51,24 +51,24 @@ func TestLineOfManyMegabytes(t *testing.T) {
 			texts := r.Texts(supervise.EventText)
 			head, note, _ := strings.Cut(texts[0], "\n")
 			if len(texts) != 2 || texts[1] != "the end" || !strings.Contains(note, supervise.OverflowName) {
-				t.Errorf("%d texts, note %q", len(texts), note)
+				t.Errorf("got %d texts, note %q", len(texts), note)
 			}
 			info, err := os.Stat(filepath.Join(spec.Dir, supervise.OverflowName))
-			if err != nil || int64(len(head))+info.Size() != int64(size+2) { // the first byte and the line end
-				t.Errorf("head %d, file %v, %v", len(head), info.Size(), err)
+			if err != nil || int64(len(head))+info.Size() != int64(size+2) { // the first byte and the newline
+				t.Errorf("got head %d, file %v, %v", len(head), info.Size(), err)
 			}
 		})
 	}
 }
 
-func TestAProgramCannotPutSomethingElseInThePlaceOfTheOverflowFile(t *testing.T) {
+func TestAProgramCannotReplaceTheOverflowFile(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "outside")
 	for name, plant := range map[string]string{
-		"a pipe, which would be waited for": `mkfifo ../output.log`,
-		"a pipe that it reads":              `mkfifo ../output.log; sleep 600 <>../output.log &`,
-		"a link to what is not its own":     `ln -s ` + outside + ` ../output.log`,
-		"a second name of it":               `ln ` + outside + ` ../output.log`,
+		"a pipe, which would block":     `mkfifo ../output.log`,
+		"a pipe that the program reads": `mkfifo ../output.log; sleep 600 <>../output.log &`,
+		"a link to a file outside":      `ln -s ` + outside + ` ../output.log`,
+		"a hard link":                   `ln ` + outside + ` ../output.log`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
@@ -77,35 +77,35 @@ func TestAProgramCannotPutSomethingElseInThePlaceOfTheOverflowFile(t *testing.T)
 			out, r := runnertest.Run(t, sh(plant+"\n"+`head -c 200000 /dev/zero | tr '\0' x`), runnertest.NewSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if note := strings.Join(r.Texts(supervise.EventLog), "\n"); !strings.Contains(note, "could not be written") {
-				t.Errorf("it is told %q", note)
+				t.Errorf("got the note %q", note)
 			}
 			if b, err := os.ReadFile(outside); string(b) != "kept" {
-				t.Errorf("the other file holds %d bytes, %v", len(b), err)
+				t.Errorf("the other file has %d bytes, %v", len(b), err)
 			}
 		})
 	}
 }
 
-func TestOutputThatIsNoText(t *testing.T) {
+func TestOutputThatIsNotText(t *testing.T) {
 	t.Parallel()
 	out, r := runnertest.Run(t, sh(`printf 'a\377b\000c \303\n'; printf '{"type":"log","text":"x\\u0000y","data":{"k":"\\u0000"}}\n'; printf '\342\202\254\n'`), runnertest.NewSpec(t))
 	runnertest.CheckEvents(t, r)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if got, want := r.Texts(supervise.EventText), []string{"a\uFFFDb\uFFFDc \uFFFD", "€"}; !slices.Equal(got, want) {
-		t.Errorf("text %q", got)
+		t.Errorf("got text %q", got)
 	}
 	if got := r.Texts(supervise.EventLog); !slices.Equal(got, []string{"x\uFFFDy"}) {
-		t.Errorf("log %q", got)
+		t.Errorf("got log %q", got)
 	}
 }
 
-func TestBeginningOfALineComesWhenItIsQuiet(t *testing.T) {
+func TestAPartialLineIsEmittedDuringAPause(t *testing.T) {
 	t.Parallel()
 	ctx, r := runnertest.CancelAt(t, "50 %", supervise.ErrCanceled)
 	out := runnertest.RunWith(t, ctx, sh(`printf '50 %%'; sleep 600`), runnertest.NewSpec(t), r)
 	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "")
 	if e := r.Events[0]; string(e.Data) != `{"partial":true}` {
-		t.Errorf("event %+v", e)
+		t.Errorf("got event %+v", e)
 	}
 }
 
@@ -129,11 +129,11 @@ echo '{"summary":"it is qu\"ote/secret","success":true,"artifacts":["ty_token-of
 	}
 	if out.Summary != "it is [redacted]" || !slices.Contains(r.Texts(supervise.EventText), "token [redacted]!") ||
 		!slices.Contains(r.Texts(supervise.EventText), "[redacted] in two parts") {
-		t.Errorf("summary %q, text %q", out.Summary, r.Texts(supervise.EventText))
+		t.Errorf("got summary %q, text %q", out.Summary, r.Texts(supervise.EventText))
 	}
 }
 
-func TestSecretIsRedactedWhereverTheStreamIsCut(t *testing.T) {
+func TestASecretIsRedactedWhereverTheStreamIsSplit(t *testing.T) {
 	t.Parallel()
 	const text = "a key-one b key-one-long c key- d"
 	for cut := range len(text) {
@@ -142,7 +142,7 @@ func TestSecretIsRedactedWhereverTheStreamIsCut(t *testing.T) {
 		got += string(r.Write([]byte(text[cut:])))
 		got += string(r.Close())
 		if want := "a [redacted] b [redacted] c key- d"; got != want {
-			t.Errorf("cut at %d: %q", cut, got)
+			t.Errorf("split at %d: got %q", cut, got)
 		}
 	}
 }

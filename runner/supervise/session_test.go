@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An agent may make its session as large as it likes: it is copied in pieces.
+// An agent may make its session arbitrarily large: it is copied in pieces.
 func TestALargeSessionIsNotHeldInMemory(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	dir := t.TempDir()
@@ -34,6 +34,6 @@ func TestALargeSessionIsNotHeldInMemory(t *testing.T) {
 	}
 	now, err := os.Stat(name)
 	if got != name || err != nil || now.Size() != maxSession || os.SameFile(was, now) {
-		t.Errorf("taken as %q: %v, %v", got, now, err)
+		t.Errorf("copied as %q: %v, %v", got, now, err)
 	}
 }

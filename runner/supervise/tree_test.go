@@ -22,7 +22,7 @@ import (
 	"taskyard/task"
 )
 
-func TestCauseOfAStopDecidesTheOutcome(t *testing.T) {
+func TestTheCauseOfAStopDecidesTheOutcome(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
@@ -30,10 +30,10 @@ func TestCauseOfAStopDecidesTheOutcome(t *testing.T) {
 		phase  task.Phase
 		reason string
 	}{
-		{"canceled by somebody", fmt.Errorf("%w by maya", supervise.ErrCanceled), task.PhaseBy, "canceled by maya"},
+		{"canceled by a person", fmt.Errorf("%w by maya", supervise.ErrCanceled), task.PhaseBy, "canceled by maya"},
 		{"the task was closed", supervise.ErrTaskClosed, task.PhaseTaskClosed, "closed"},
 		{"the server stops", supervise.ErrShutdown, task.PhaseShutdown, "stopping"},
-		{"a plain cancel counts as a stop of the server", nil, task.PhaseShutdown, "stopping"},
+		{"a plain cancel counts as a shutdown", nil, task.PhaseShutdown, "stopping"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +42,7 @@ func TestCauseOfAStopDecidesTheOutcome(t *testing.T) {
 			runnertest.WantState(t, out, task.RunCanceled, tt.phase, tt.reason)
 		})
 	}
-	t.Run("a context that is over starts nothing", func(t *testing.T) {
+	t.Run("an ended context starts nothing", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(supervise.ErrTaskClosed)
 		r := &runnertest.Recorder{OnStart: func(supervise.Process) error { t.Error("started"); return nil }}
@@ -59,19 +59,19 @@ func signalShim(t *testing.T, r *runnertest.Recorder, sig syscall.Signal) {
 	}
 }
 
-func TestStopEndsTheWholeTree(t *testing.T) {
+func TestAStopEndsTheWholeTree(t *testing.T) {
 	t.Parallel()
-	t.Run("a program that is deaf to TERM is killed", func(t *testing.T) {
+	t.Run("a program that ignores TERM is killed", func(t *testing.T) {
 		ctx, r := runnertest.CancelAt(t, "ready", supervise.ErrCanceled)
 		runnertest.WantState(t, runnertest.RunWith(t, ctx, play("deaf"), runnertest.NewSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 	})
-	t.Run("a program that hears TERM may end in order", func(t *testing.T) {
+	t.Run("a program that handles TERM may end cleanly", func(t *testing.T) {
 		ctx, r := runnertest.CancelAt(t, "ready", supervise.ErrCanceled)
 		c := sh(`trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.1; done`)
 		c.Grace = runnertest.Deadline / 2
 		runnertest.WantState(t, runnertest.RunWith(t, ctx, c, runnertest.NewSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 		if got := strings.Join(r.Texts(supervise.EventText), " "); got != "ready bye" {
-			t.Errorf("text %q", got)
+			t.Errorf("got text %q", got)
 		}
 	})
 	t.Run("a stopped program is ended", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		out := runnertest.RunWith(t, ctx, sh("echo ready; kill -STOP $$"), runnertest.NewSpec(t), r)
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "")
 	})
-	t.Run("a process in another session without parent and environment is ended", func(t *testing.T) {
+	t.Run("a process in another session without a parent and an environment is ended", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
 			if strings.HasPrefix(e.Text, "self ") {
@@ -88,7 +88,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		}}
 		runnertest.WantState(t, runnertest.RunWith(t, ctx, play("daemon", "stay"), runnertest.NewSpec(t), r), task.RunCanceled, task.PhaseBy, "")
 		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.Gone(pid) {
-			t.Errorf("process %d is alive", pid)
+			t.Errorf("process %d is still running", pid)
 		}
 	})
 	t.Run("a thousand processes are ended", func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 		out := runnertest.RunWith(t, ctx, sh(`echo ready; sleep 600`), runnertest.NewSpec(t), r)
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "")
 	})
-	t.Run("a shim that is stopped again and again is killed with its tree", func(t *testing.T) {
+	t.Run("a repeatedly stopped shim is killed with its tree", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended, r := make(chan struct{}), &runnertest.Recorder{}
 		var stopping sync.WaitGroup
@@ -141,16 +141,16 @@ func TestStopEndsTheWholeTree(t *testing.T) {
 	})
 }
 
-func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
+func TestTheEndOfAProgramEndsWhatItLeft(t *testing.T) {
 	t.Parallel()
-	t.Run("a child that holds stdout does not hang the run", func(t *testing.T) {
+	t.Run("a child that keeps stdout open does not block the run", func(t *testing.T) {
 		out, r := runnertest.Run(t, sh("sleep 600 & echo done"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if logs := r.Texts(supervise.EventLog); len(logs) != 1 || !strings.Contains(logs[0], "stopped: 1") {
-			t.Errorf("notes %q", logs)
+			t.Errorf("got notes %q", logs)
 		}
 	})
-	t.Run("a child that is deaf to TERM and holds stdout is killed", func(t *testing.T) {
+	t.Run("a child that ignores TERM and keeps stdout open is killed", func(t *testing.T) {
 		c := sh(strings.Join(runnertest.Agent("deaf").Argv, " ") + " & echo $!; sleep 1; echo done")
 		out, _ := runnertest.Run(t, c, runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
@@ -159,10 +159,10 @@ func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 		out, r := runnertest.Run(t, play("daemon"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.Gone(pid) {
-			t.Errorf("process %d is alive", pid)
+			t.Errorf("process %d is still running", pid)
 		}
 	})
-	t.Run("a program whose shim is killed dies with all it started", func(t *testing.T) {
+	t.Run("a program whose shim is killed ends with everything it started", func(t *testing.T) {
 		r := &runnertest.Recorder{}
 		r.OnEvent = func(supervise.Event) { signalShim(t, r, syscall.SIGKILL) }
 		out := runnertest.RunWith(t, t.Context(), sh("sleep 600 & echo hello; sleep 600"), runnertest.NewSpec(t), r)
@@ -172,7 +172,7 @@ func TestEndOfTheProgramEndsWhatItLeft(t *testing.T) {
 		out, r := runnertest.Run(t, play("headless"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); syscall.Kill(pid, 0) == nil {
-			t.Errorf("process %d is alive", pid)
+			t.Errorf("process %d is still running", pid)
 		}
 	})
 }
@@ -191,7 +191,7 @@ func TestLimitsEndARun(t *testing.T) {
 			task.PhaseTimeout, "time limit of 1 s",
 		},
 		{
-			"a program that is silent too long", "echo one; sleep 600",
+			"a program that is silent for too long", "echo one; sleep 600",
 			task.Limits{TimeoutSeconds: 50, IdleTimeoutSeconds: 1},
 			task.PhaseIdle, "nothing for 1 s",
 		},
@@ -223,18 +223,18 @@ func TestLimitsEndARun(t *testing.T) {
 	})
 }
 
-func TestErrorOfStartedStopsTheRun(t *testing.T) {
+func TestAnErrorOfStartedStopsTheRun(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lease lost")
 	r := &runnertest.Recorder{OnStart: func(supervise.Process) error { return lost }}
 	out, err := sh("echo hello; sleep 600").Run(t.Context(), runnertest.NewSpec(t), r)
 	if !errors.Is(err, lost) || len(r.Events) > 0 {
-		t.Errorf("error %v, events %v", err, r.Events)
+		t.Errorf("got error %v, events %v", err, r.Events)
 	}
 	runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "")
 }
 
-func TestDeathOfTheServerEndsTheTree(t *testing.T) {
+func TestTheDeathOfTheServerEndsTheTree(t *testing.T) {
 	t.Parallel()
 	id := task.ID(2_000_000)
 	program := runnertest.Agent("server", supervise.CurrentInstance(), id.String(), t.TempDir())
@@ -260,7 +260,7 @@ func TestDeathOfTheServerEndsTheTree(t *testing.T) {
 		testkit.EventuallyWithin(t, runnertest.Deadline, word+" is gone", func() bool { return runnertest.Gone(pid) })
 	}
 	if left := supervise.ProcessesOfRun(id); len(left) > 0 {
-		t.Errorf("left: %v", left)
+		t.Errorf("left behind: %v", left)
 	}
 }
 
@@ -291,22 +291,22 @@ func TestKillOrphan(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), runnertest.Deadline)
 		defer cancel()
 		if n, err := supervise.KillOrphan(ctx, p, id); n != want || err != nil {
-			t.Errorf("killed %d, %v; want %d", n, err, want)
+			t.Errorf("got %d killed, %v; want %d", n, err, want)
 		}
 		if runnertest.Gone(p.PID) != (want > 0) {
-			t.Errorf("process gone: %v", runnertest.Gone(p.PID))
+			t.Errorf("got process gone = %v", runnertest.Gone(p.PID))
 		}
 	}
 	t.Run("the tree of the process is killed", func(t *testing.T) {
 		_, p := sleeper(t)
 		kill(t, p, 3_000_001, 2)
 	})
-	t.Run("a reused pid is left alone", func(t *testing.T) {
+	t.Run("a reused PID is left alone", func(t *testing.T) {
 		_, p := sleeper(t)
 		p.Start += "0"
 		kill(t, p, 3_000_002, 0)
 	})
-	t.Run("a pid from before the last boot is left alone", func(t *testing.T) {
+	t.Run("a PID from before the last boot is left alone", func(t *testing.T) {
 		_, p := sleeper(t)
 		p.BootID = "another"
 		kill(t, p, 3_000_003, 0)
@@ -321,7 +321,7 @@ func TestKillOrphan(t *testing.T) {
 		p.Start = ""
 		kill(t, p, 3_000_005, 0)
 	})
-	t.Run("it is killed when the run was that instance's", func(t *testing.T) {
+	t.Run("it is killed if the run belonged to that instance", func(t *testing.T) {
 		_, p := sleeper(t, supervise.EnvRunID+"=3000006", supervise.EnvInstanceID+"=another")
 		p.Start, p.Instance = "", "another"
 		kill(t, p, 3_000_006, 2)
@@ -340,13 +340,13 @@ func TestStartedNamesTheProcess(t *testing.T) {
 	}}
 	runnertest.RunWith(t, t.Context(), sh("cat >/dev/null; echo done; sleep 0.2"), runnertest.NewSpec(t), r)
 	if at.IsZero() || supervise.ProcessTree(r.Process()) != nil {
-		t.Errorf("started at %v, left %v", at, supervise.ProcessTree(r.Process()))
+		t.Errorf("got started at %v, left behind %v", at, supervise.ProcessTree(r.Process()))
 	}
 }
 
 // A worker records the start after its server answers. The program's output is
 // read in the meantime.
-func TestAProgramWhoseStartIsNotNotedYetIsNotIdle(t *testing.T) {
+func TestAProgramWhoseStartIsNotRecordedYetIsNotIdle(t *testing.T) {
 	t.Parallel()
 	spec := runnertest.NewSpec(t)
 	spec.Plan.Limits.IdleTimeoutSeconds = 1

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary plays a process that confines itself.
+// The test binary is also a process that confines itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// confined tells what it has left once it has confined itself, and what a
-// shell has that it starts.
+// confined prints the limits that remain after it has confined itself, and those
+// of a shell that it starts.
 func confined() {
-	runtime.LockOSThread() // as those who call them do: niceness is a thread's own
+	runtime.LockOSThread() // as the callers do: niceness is per thread
 	restore := Yield()
 	if err := (Limits{FileSize: 1 << 20, OpenFiles: 64, CPUSeconds: 77}).Set(); err != nil {
 		fmt.Println(err)
@@ -57,7 +57,7 @@ kill -0 $PPID && echo reaches its parent; cat /proc/$PPID/environ >/dev/null && 
 	restore()
 }
 
-func TestWhatAProgramGets(t *testing.T) {
+func TestLimitsOfAProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "__confined")
 	out, err := cmd.Output()
 	if err != nil {
@@ -74,9 +74,9 @@ func TestWhatAProgramGets(t *testing.T) {
 	}
 }
 
-// TestNothingIsHandedDown: what a server was started with, such as files that
-// its own starter forgot to close, is not for agents.
-func TestNothingIsHandedDown(t *testing.T) {
+// Files with which a server was started, such as those that its own starter forgot
+// to close, are not for agents.
+func TestOpenFilesAreNotInherited(t *testing.T) {
 	secret, err := os.CreateTemp(t.TempDir(), "")
 	if err == nil {
 		_, err = secret.WriteAt([]byte("of the server's starter\n"), 0)
@@ -88,12 +88,11 @@ func TestNothingIsHandedDown(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "__heir")
 	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, secret} // 7
 	if out, err := cmd.Output(); err != nil || string(out) != "asked\n" {
-		t.Errorf("%v, a program of the keeper read %q", err, out)
+		t.Errorf("got %v; a program of the keeper read %q", err, out)
 	}
 }
 
-// keep keeps a process that is never the same for long, and makes a file in
-// each of its lives.
+// keep runs a process that is replaced all the time, and creates a file each time.
 func keep(name string) {
 	if err := BecomeKeeper(); err != nil {
 		fmt.Println(err)
@@ -107,7 +106,7 @@ func keep(name string) {
 	}
 }
 
-func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
+func TestAProcessThatKeepsReplacingItselfIsKilled(t *testing.T) {
 	for range 10 {
 		name := filepath.Join(t.TempDir(), "alive")
 		cmd := exec.Command(os.Args[0], "__keeper", name)
@@ -119,7 +118,7 @@ func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready <nil>\n" {
-			t.Fatalf("%q, %v", line, err)
+			t.Fatalf("got %q, %v", line, err)
 		}
 		for _, err := os.Stat(name); err != nil; _, err = os.Stat(name) {
 			runtime.Gosched()
@@ -130,20 +129,20 @@ func TestWhatMovesWhileItIsKilledIsKilled(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if n == 0 || err != nil {
-			t.Errorf("killed %d, %v", n, err)
+			t.Errorf("got %d killed, %v", n, err)
 		}
 		if err := os.Remove(name); err != nil {
 			t.Error(err)
 		}
-		<-time.After(100 * time.Millisecond) // hundreds of lives
+		<-time.After(100 * time.Millisecond) // hundreds of replacements
 		if _, err := os.Stat(name); err == nil {
-			t.Error("it lives on")
-			_ = os.RemoveAll(filepath.Dir(name)) // its shell ends for want of it
+			t.Error("the process is still running")
+			_ = os.RemoveAll(filepath.Dir(name)) // its shell then ends
 		}
 	}
 }
 
-func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
+func TestAProcessThatKeepsExecutingItselfIsFound(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -152,7 +151,7 @@ func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
 	cmd := exec.Command(script)
 	cmd.Env = []string{mark}
 	cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
-	// The death signal is bound to this thread.
+	// The parent death signal is bound to this thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
@@ -169,11 +168,11 @@ func TestAProcessThatKeepsBecomingAnotherIsFound(t *testing.T) {
 		}
 	}
 	if missed > 0 {
-		t.Errorf("it was missed %d times in 1000", missed)
+		t.Errorf("missed %d times in 1000", missed)
 	}
 }
 
-// brood starts a shell with a child that holds 40 MB for itself.
+// brood starts a shell with a child that holds 40 MB of its own.
 func brood(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", `x=$(head -c 40000000 /dev/zero | tr '\0' x); sleep 600 & echo ready; wait`)
@@ -190,7 +189,7 @@ func brood(t *testing.T) {
 		_ = cmd.Wait()
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("%q, %v", line, err)
+		t.Fatalf("got %q, %v", line, err)
 	}
 }
 
@@ -201,18 +200,18 @@ func TestCensus(t *testing.T) {
 		census Census
 		want   string
 	}{
-		{"no limit is passed by nobody", Census{}, ""},
-		{"wide limits are kept", Census{Processes: 100, Memory: 4 << 30}, ""},
+		{"without limits, nothing is exceeded", Census{}, ""},
+		{"high limits are not exceeded", Census{Processes: 100, Memory: 4 << 30}, ""},
 		{"too many processes", Census{Processes: 1}, "more than 1 processes at one time"},
 		{"too much memory", Census{Memory: 32 << 20}, "more than 32 MiB of memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := tt.census.Look(); got != tt.want {
-				t.Errorf("it tells %q, want %q", got, tt.want)
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
-	t.Run("a look between two whole ones is cheap", func(t *testing.T) {
+	t.Run("a look between two full ones is cheap", func(t *testing.T) {
 		c := Census{Processes: 1, last: time.Now()}
 		var info unix.Sysinfo_t
 		if err := unix.Sysinfo(&info); err != nil {
@@ -220,15 +219,15 @@ func TestCensus(t *testing.T) {
 		}
 		c.threads = info.Procs
 		if got := c.Look(); got != "" {
-			t.Errorf("it looked: %q", got)
+			t.Errorf("it looked at all processes: %q", got)
 		}
 	})
 	if MostMemory() < 64<<20 {
-		t.Errorf("the most is %d bytes", MostMemory())
+		t.Errorf("got a maximum of %d bytes", MostMemory())
 	}
 }
 
-func TestStraysAreFoundOnlyWhereTheyAreAdopted(t *testing.T) {
+func TestStraysAreFoundOnlyIfTheyAreAdopted(t *testing.T) {
 	brood(t)
 	if got := Strays(); got != nil {
 		t.Errorf("a process that adopts nobody found %v", got)

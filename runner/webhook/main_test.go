@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := os.Setenv(hookSecretName, hookSecret); err != nil { // before tests that run beside each other
+	if err := os.Setenv(hookSecretName, hookSecret); err != nil { // before the parallel tests
 		panic(err)
 	}
 	runnertest.Main(m, nil)

@@ -11,7 +11,7 @@ import (
 	"taskyard/runner/supervise"
 )
 
-func TestNoRunnerTellsASecret(t *testing.T) {
+func TestNoRunnerRevealsASecret(t *testing.T) {
 	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"webhook": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			s := hookSpec(t)

@@ -21,13 +21,13 @@ import (
 	"taskyard/task"
 )
 
-// The signing secret of all receivers, and the variable that holds it.
+// The signing secret of all receivers, and the variable that contains it.
 const (
 	hookSecretName = "TEST_HOOK_SECRET"
 	hookSecret     = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq="
 )
 
-// receiver is a server that gets webhooks, and a runner that sends to it.
+// receiver starts a server that receives webhooks, and returns a runner that sends to it.
 func receiver(t *testing.T, h http.HandlerFunc) *Runner {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -58,7 +58,7 @@ func hookSpec(t *testing.T) supervise.Spec {
 	}
 }
 
-func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
+func TestAWebhookIsSignedAndItsResponseIsTheResult(t *testing.T) {
 	t.Parallel()
 	secret, err := standardwebhooks.NewWebhook(hookSecret)
 	if err != nil {
@@ -68,13 +68,13 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 	w := receiver(t, func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if err := secret.Verify(body, r.Header); err != nil {
-			t.Errorf("the signature: %v", err)
+			t.Errorf("signature: %v", err)
 		}
 		if err := secret.Verify(append(body, ' '), r.Header); err == nil {
 			t.Error("another body has the same signature")
 		}
 		if id := r.Header.Get("webhook-id"); id != "run_5_3" {
-			t.Errorf("webhook-id %q", id)
+			t.Errorf("got webhook-id %q", id)
 		}
 		if s := fmt.Sprint(r.URL, r.Header); strings.Contains(s, "ty_") {
 			t.Errorf("the token is outside the body: %s", s)
@@ -88,20 +88,20 @@ func TestWebhookIsSignedAndItsAnswerIsTheResult(t *testing.T) {
 	out, rec := hook(t, t.Context(), w, hookSpec(t))
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if out.Summary != "made it with [redacted]" || len(out.Artifacts) != 1 || out.Usage.Tokens() != 7 {
-		t.Errorf("outcome %+v", out)
+		t.Errorf("got outcome %+v", out)
 	}
 	if d := got.Data; got.Type != "run.started" || d.RunID != 5 || d.TaskID != 7 || d.Prompt != "Do the work." ||
 		d.URL != w.Callback || d.Token != "ty_token-of-this-run" || d.Limits.TimeoutSeconds != 50 {
-		t.Errorf("body %+v", got)
+		t.Errorf("got body %+v", got)
 	}
 	for _, e := range rec.Events {
 		if strings.Contains(e.Text, "ty_") {
-			t.Errorf("the transcript holds the token: %s", e.Text)
+			t.Errorf("the transcript contains the token: %s", e.Text)
 		}
 	}
 }
 
-func TestWebhookAnswers(t *testing.T) {
+func TestResponsesOfAWebhook(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, body string
@@ -111,16 +111,16 @@ func TestWebhookAnswers(t *testing.T) {
 		permanent  bool
 	}{
 		{
-			"a failure that the receiver admits may be tried again", `{"success":false,"summary":"no disk"}`,
+			"a reported failure may be retried", `{"success":false,"summary":"no disk"}`,
 			200, task.PhaseError, "no disk", false,
 		},
 		{"200 without a result breaks the protocol", `{}`, 200, task.PhaseProtocol, "without a result", true},
 		{"200 without JSON breaks the protocol", `fine`, 200, task.PhaseProtocol, "one JSON object", true},
-		{"success that is no truth value breaks the protocol", `{"success":"yes"}`, 200, task.PhaseProtocol, "true or false", false},
+		{"a success that is not a boolean breaks the protocol", `{"success":"yes"}`, 200, task.PhaseProtocol, "true or false", false},
 		{"204 breaks the protocol", ``, 204, task.PhaseProtocol, "204", true},
 		{"404 is permanent", `no such hook`, 404, task.PhaseError, "404: no such hook", true},
-		{"401 is a matter of credentials", ``, 401, task.PhaseAuth, "401", true},
-		{"503 for ever fails after five tries", ``, 503, task.PhaseError, "No answer after 5 tries", false},
+		{"401 is an authentication error", ``, 401, task.PhaseAuth, "401", true},
+		{"a permanent 503 fails after five tries", ``, 503, task.PhaseError, "No answer after 5 tries", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls atomic.Int32
@@ -132,19 +132,19 @@ func TestWebhookAnswers(t *testing.T) {
 			out, _ := hook(t, t.Context(), w, hookSpec(t))
 			runnertest.WantState(t, out, task.RunFailed, c.phase, c.reason)
 			if out.Permanent != c.permanent {
-				t.Errorf("permanent %v", out.Permanent)
+				t.Errorf("got permanent %v", out.Permanent)
 			}
 			if n, want := calls.Load(), map[bool]int32{true: 5, false: 1}[c.code == 503]; n != want {
-				t.Errorf("%d calls, want %d", n, want)
+				t.Errorf("got %d calls, want %d", n, want)
 			}
 		})
 	}
 }
 
-func TestWebhookIsTriedAgain(t *testing.T) {
+func TestAWebhookIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{408, 429, 500, 502} {
-		t.Run(fmt.Sprintf("after %d, with the same id", code), func(t *testing.T) {
+		t.Run(fmt.Sprintf("after %d, with the same ID", code), func(t *testing.T) {
 			ids := make(chan string, 2)
 			w := receiver(t, func(rw http.ResponseWriter, r *http.Request) {
 				ids <- r.Header.Get("webhook-id")
@@ -157,11 +157,11 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 			out, _ := hook(t, t.Context(), w, hookSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if a, b := <-ids, <-ids; a != b {
-				t.Errorf("ids %s and %s", a, b)
+				t.Errorf("got the IDs %s and %s", a, b)
 			}
 		})
 	}
-	t.Run("not before Retry-After is over", func(t *testing.T) {
+	t.Run("not before Retry-After has passed", func(t *testing.T) {
 		var at [2]time.Time
 		n := 0
 		w := receiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -178,7 +178,7 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 			t.Errorf("the second try came after %v", d)
 		}
 	})
-	t.Run("and a Retry-After that is longer than the idle time is no idle time", func(t *testing.T) {
+	t.Run("a Retry-After longer than the idle timeout does not count as idle", func(t *testing.T) {
 		n := 0
 		w := receiver(t, func(rw http.ResponseWriter, _ *http.Request) {
 			if n++; n == 1 {
@@ -193,18 +193,18 @@ func TestWebhookIsTriedAgain(t *testing.T) {
 		out, _ := hook(t, t.Context(), w, spec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	})
-	t.Run("when nobody listens", func(t *testing.T) {
+	t.Run("when there is no listener", func(t *testing.T) {
 		w := receiver(t, nil)
 		w.URL = "http://127.0.0.1:1/?key=hidden"
 		out, rec := hook(t, t.Context(), w, hookSpec(t))
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "refused")
 		if all := out.Reason + strings.Join(rec.Texts(supervise.EventLog), ""); strings.Contains(all, "hidden") {
-			t.Errorf("the address is shown: %s", all)
+			t.Errorf("the address is revealed: %s", all)
 		}
 	})
 }
 
-func TestWebhookGuardsItsAddresses(t *testing.T) {
+func TestAWebhookRefusesInternalAddresses(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	inner := receiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -222,7 +222,7 @@ func TestWebhookGuardsItsAddresses(t *testing.T) {
 			out, _ := hook(t, t.Context(), w, hookSpec(t))
 			runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "allow_private")
 			if !out.Permanent {
-				t.Error("it is tried again")
+				t.Error("a retry would follow")
 			}
 		})
 	}
@@ -234,20 +234,20 @@ func TestWebhookGuardsItsAddresses(t *testing.T) {
 		}
 	})
 	if n := calls.Load(); n != 0 {
-		t.Errorf("%d calls came through", n)
+		t.Errorf("got %d calls", n)
 	}
 }
 
-func TestWebhookWithoutASecretSendsNothing(t *testing.T) {
+func TestAWebhookWithoutASecretSendsNothing(t *testing.T) {
 	for name, secret := range map[string]string{
 		"unset": "", "short": "whsec_AAAA",
 		"not base64": "whsec_???????????????????????????????????????",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
+			w := receiver(t, func(http.ResponseWriter, *http.Request) { t.Error("the webhook was sent") })
 			t.Setenv(hookSecretName, secret)
 			if p := w.Probe(t.Context()); p.Installed || p.Problem == "" {
-				t.Errorf("probe %+v", p)
+				t.Errorf("got probe %+v", p)
 			}
 			out, _ := hook(t, t.Context(), w, hookSpec(t))
 			runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "secret")
@@ -255,10 +255,10 @@ func TestWebhookWithoutASecretSendsNothing(t *testing.T) {
 	}
 }
 
-func TestWebhookThatWorksOn(t *testing.T) {
+func TestAWebhookThatKeepsWorking(t *testing.T) {
 	t.Parallel()
 	accept := func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusAccepted) }
-	t.Run("is ended from outside", func(t *testing.T) {
+	t.Run("is ended through the API", func(t *testing.T) {
 		w, spec := receiver(t, accept), hookSpec(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &runnertest.Recorder{OnEvent: func(supervise.Event) { cancel(supervise.ErrCanceled) }}
@@ -268,7 +268,7 @@ func TestWebhookThatWorksOn(t *testing.T) {
 		}
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "canceled")
 	})
-	t.Run("is over its wall time although it reports", func(t *testing.T) {
+	t.Run("exceeds its time limit although it reports", func(t *testing.T) {
 		w, spec := receiver(t, accept), hookSpec(t)
 		spec.Plan.Limits = task.Limits{TimeoutSeconds: 1, IdleTimeoutSeconds: 1}
 		heartbeats := make(chan struct{})
@@ -287,13 +287,13 @@ func TestWebhookThatWorksOn(t *testing.T) {
 		out, _ := hook(t, t.Context(), w, spec)
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseTimeout, "1 s")
 	})
-	t.Run("is ended when it says nothing", func(t *testing.T) {
+	t.Run("is ended when it reports nothing", func(t *testing.T) {
 		w, spec := receiver(t, accept), hookSpec(t)
 		spec.Plan.Limits.IdleTimeoutSeconds = 1
 		out, _ := hook(t, t.Context(), w, spec)
 		runnertest.WantState(t, out, task.RunFailed, task.PhaseIdle, "said nothing for 1 s")
 	})
-	t.Run("is ended while it holds its answer back", func(t *testing.T) {
+	t.Run("is ended while it delays its response", func(t *testing.T) {
 		hold := make(chan struct{})
 		w, spec := receiver(t, func(http.ResponseWriter, *http.Request) { <-hold }), hookSpec(t)
 		t.Cleanup(func() { close(hold) })

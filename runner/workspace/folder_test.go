@@ -34,7 +34,7 @@ func TestAFolderIsComparedBeforeAndAfter(t *testing.T) {
 		ok(t, os.Remove(filepath.Join(folder, "gone.txt")))
 		ok(t, os.Chmod(filepath.Join(folder, "run.sh"), 0o755))
 	})
-	same(t, "the list", told(w), `
+	same(t, "the list", changeList(w), `
 modified bin (binary, 3 B → 3 B)
 modified deep/er/x.go
 modified edit.txt
@@ -48,15 +48,15 @@ modified run.sh (mode 0644 → 0755)`)
 		}
 	}
 	if a, r := w.Lines(); a != 3 || r != 3 || w.Total != 7 {
-		t.Errorf("%d lines added, %d removed, %d files", a, r, w.Total)
+		t.Errorf("got %d lines added, %d removed, %d files", a, r, w.Total)
 	}
 	if !strings.Contains(w.Patch(), "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n") {
-		t.Errorf("the patch is\n%s", w.Patch())
+		t.Errorf("got the patch\n%s", w.Patch())
 	}
 }
 
-func TestWhatLiesInAFolderIsHostile(t *testing.T) {
-	t.Run("a time that is set back hides nothing", func(t *testing.T) {
+func TestHostileFilesInAFolder(t *testing.T) {
+	t.Run("a time that is set back hides no change", func(t *testing.T) {
 		folder := t.TempDir()
 		write(t, folder, map[string]string{"a": "111\n"})
 		file := filepath.Join(folder, "a")
@@ -66,21 +66,21 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 			write(t, folder, map[string]string{"a": "222\n"})
 			ok(t, os.Chtimes(file, then, then))
 		})
-		same(t, "the list", told(w), "modified a")
+		same(t, "the list", changeList(w), "modified a")
 	})
-	t.Run("links out of the folder are named, never followed", func(t *testing.T) {
+	t.Run("links out of the folder are listed, never followed", func(t *testing.T) {
 		folder, outside := t.TempDir(), t.TempDir()
 		write(t, outside, map[string]string{"secret": "hidden words\n", "dir/x": "hidden words\n"})
 		w := after(t, folder, func() {
 			ok(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(folder, "link")))
 			ok(t, os.Symlink(filepath.Join(outside, "dir"), filepath.Join(folder, "dir")))
 		})
-		same(t, "the list", told(w), "added dir (symbolic link)\nadded link (symbolic link)")
+		same(t, "the list", changeList(w), "added dir (symbolic link)\nadded link (symbolic link)")
 		if strings.Contains(w.Patch(), "hidden words") {
 			t.Error("the link was followed")
 		}
 	})
-	t.Run("a file exchanged for a pipe does not hold anything up", func(t *testing.T) {
+	t.Run("a file replaced by a pipe does not block", func(t *testing.T) {
 		folder := t.TempDir()
 		write(t, folder, map[string]string{"a": "text\n"})
 		w := after(t, folder, func() {
@@ -88,9 +88,9 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 			ok(t, syscall.Mkfifo(filepath.Join(folder, "a"), 0o644))
 			ok(t, syscall.Mkfifo(filepath.Join(folder, "b"), 0o644))
 		})
-		same(t, "the list", told(w), "modified a (file → pipe)\nadded b (pipe)")
+		same(t, "the list", changeList(w), "modified a (file → pipe)\nadded b (pipe)")
 	})
-	t.Run("a file exchanged for a pipe after it was looked at is not opened", func(t *testing.T) {
+	t.Run("a file replaced by a pipe after it was examined is not opened", func(t *testing.T) {
 		folder := t.TempDir()
 		root, err := os.OpenRoot(folder)
 		ok(t, err)
@@ -107,10 +107,10 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
-			t.Fatal("it waits for the other end")
+			t.Fatal("it blocks on the pipe")
 		}
 	})
-	t.Run("names of every sort are named on one line", func(t *testing.T) {
+	t.Run("unusual names are listed on one line", func(t *testing.T) {
 		folder := t.TempDir()
 		names := []string{"-rf", "a\nb", "a\x1b[31mb", "caf\xe9", "rtl\u202egpj.exe", `q"uote`, "  blank "}
 		w := after(t, folder, func() {
@@ -119,15 +119,15 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 			}
 		})
 		if len(w.Files) != len(names) {
-			t.Fatalf("%d files are named: %s", len(w.Files), told(w))
+			t.Fatalf("got %d files: %s", len(w.Files), changeList(w))
 		}
 		for line := range strings.Lines(w.Patch()) {
 			if strings.ContainsRune(line, 0x1b) || strings.HasPrefix(line, "b") {
-				t.Errorf("line %q", line)
+				t.Errorf("got line %q", line)
 			}
 		}
 		if !strings.Contains(w.Patch(), `+++ "b/a\nb"`) {
-			t.Errorf("the patch is\n%s", w.Patch())
+			t.Errorf("got the patch\n%s", w.Patch())
 		}
 	})
 	t.Run("lines contain no secrets and no control characters", func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestWhatLiesInAFolderIsHostile(t *testing.T) {
 	})
 }
 
-func TestTheBoundsOfAComparison(t *testing.T) {
-	t.Run("a folder with more than 50,000 entries is not compared, and said to be so", func(t *testing.T) {
+func TestTheLimitsOfAComparison(t *testing.T) {
+	t.Run("a folder with more than 50,000 entries is not compared, and that is noted", func(t *testing.T) {
 		folder := t.TempDir()
 		for i := range maxEntries {
 			if f, err := os.Create(filepath.Join(folder, fmt.Sprintf("f%d", i))); err == nil {
@@ -152,10 +152,10 @@ func TestTheBoundsOfAComparison(t *testing.T) {
 		}
 		w := after(t, folder, func() { write(t, folder, map[string]string{"one-more": ""}) })
 		if len(w.Files) != 0 || !strings.Contains(w.Note, "more than 50,000 files") {
-			t.Errorf("%d files, note %q", len(w.Files), w.Note)
+			t.Errorf("got %d files, note %q", len(w.Files), w.Note)
 		}
 	})
-	t.Run("of more than 1,000 changed files the others are counted", func(t *testing.T) {
+	t.Run("more than 1,000 changed files are counted", func(t *testing.T) {
 		folder := t.TempDir()
 		w := after(t, folder, func() {
 			for i := range 1200 {
@@ -163,24 +163,24 @@ func TestTheBoundsOfAComparison(t *testing.T) {
 			}
 		})
 		if len(w.Files) != task.MaxFiles || w.Total != 1200 || !strings.Contains(w.Patch(), "200 more files") {
-			t.Errorf("%d files of %d", len(w.Files), w.Total)
+			t.Errorf("got %d files of %d", len(w.Files), w.Total)
 		}
 	})
 	t.Run("a long diff is cut at a line, and says how much is left out", func(t *testing.T) {
 		w := after(t, t.TempDir(), func() {})
 		if len(w.Files) != 0 || w.Note != "" {
-			t.Errorf("an idle run left %+v", w)
+			t.Errorf("a run without changes left %+v", w)
 		}
 		folder := t.TempDir()
 		w = after(t, folder, func() {
 			write(t, folder, map[string]string{"long": strings.Repeat("0123456789abcde\n", 10_000), "huge": strings.Repeat("x\n", textdiff.MaxText)})
 		})
-		same(t, "the list", told(w), "added huge (too large to compare, 512.0 KiB)\nadded long (6,147 lines of its diff are left out)")
+		same(t, "the list", changeList(w), "added huge (too large to compare, 512.0 KiB)\nadded long (6,147 lines of its diff are left out)")
 		if f := w.Files[1]; f.Added != 10_000 || len(f.Diff) > task.MaxFileDiff || !strings.HasSuffix(f.Diff, "\n") {
-			t.Errorf("%d lines added, %d bytes", f.Added, len(f.Diff))
+			t.Errorf("got %d lines added, %d bytes", f.Added, len(f.Diff))
 		}
 	})
-	t.Run("all diffs together stay below their bound", func(t *testing.T) {
+	t.Run("all diffs together stay below their limit", func(t *testing.T) {
 		folder := t.TempDir()
 		w := after(t, folder, func() {
 			for i := range 20 {
@@ -192,10 +192,10 @@ func TestTheBoundsOfAComparison(t *testing.T) {
 			sum += len(f.Diff)
 		}
 		if sum > task.MaxDiff || !strings.Contains(w.Files[19].Note, "left out") {
-			t.Errorf("%d bytes, last note %q", sum, w.Files[19].Note)
+			t.Errorf("got %d bytes, last note %q", sum, w.Files[19].Note)
 		}
 	})
-	t.Run("folders too deep are passed over, and said to be so", func(t *testing.T) {
+	t.Run("folders that are too deep are skipped, and that is noted", func(t *testing.T) {
 		folder := t.TempDir()
 		w := after(t, folder, func() { write(t, folder, map[string]string{strings.Repeat("d/", maxDepth+1) + "x": "x"}) })
 		if len(w.Files) != 0 || !strings.Contains(w.Note, "deep") {
@@ -211,10 +211,10 @@ func TestRunsThatShareAFolder(t *testing.T) {
 	a, b := first.Close(t.Context(), true), second.Close(t.Context(), true)
 	if !strings.Contains(a.Note, "Another run worked") || !strings.Contains(b.Note, "Another run worked") ||
 		!strings.Contains(b.Note, "was restarted") || strings.Contains(a.Note, "restarted") {
-		t.Errorf("notes %q and %q", a.Note, b.Note)
+		t.Errorf("got notes %q and %q", a.Note, b.Note)
 	}
 	if w := after(t, folder, func() {}); w.Note != "" {
-		t.Errorf("note %q of a run that was alone", w.Note)
+		t.Errorf("got note %q for a run without another", w.Note)
 	}
 }
 
@@ -231,13 +231,13 @@ func TestAWorkspaceIsApartFromTheDataFolder(t *testing.T) {
 		_, err := Open(t.Context(), Options{Run: 1, Origin: 1, Lease: 1, Workspace: workspace, Dir: t.TempDir()})
 		var no *UnusableError
 		if !errors.As(err, &no) || !strings.Contains(no.Reason, "data folder") || !strings.Contains(no.Reason, "use a folder") {
-			t.Errorf("%s: %v", workspace, err)
+			t.Errorf("%s: got %v", workspace, err)
 		}
 	}
 	t.Run("a repository may contain it", func(t *testing.T) {
 		ok(t, CheckApart("worktree:"+top, data))
 	})
-	t.Run("another name of its files is not opened", func(t *testing.T) {
+	t.Run("a hard link to its files is not opened", func(t *testing.T) {
 		folder := t.TempDir()
 		w := after(t, folder, func() { ok(t, os.Link(filepath.Join(data, "taskyard.db"), filepath.Join(folder, "db"))) })
 		if len(w.Files) != 1 || w.Files[0].Diff != "" || w.Files[0].Added != 0 {

@@ -28,8 +28,8 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// told returns the work of a run, one line per file.
-func told(w *task.Work) string {
+// changed returns the changes of a run, one line per file.
+func changeList(w *task.Work) string {
 	var b strings.Builder
 	for _, f := range w.Files {
 		b.WriteString(string(f.Change) + " " + f.Path)
@@ -55,7 +55,7 @@ func open(t *testing.T, o Options) *Space {
 	return s
 }
 
-// again is what a run says of a folder after fn did its work there.
+// after returns the changes that a run reports after fn worked in its folder.
 func after(t *testing.T, folder string, fn func()) *task.Work {
 	t.Helper()
 	s := open(t, Options{Run: 1, Origin: 1, Lease: 1, Workspace: folder, Dir: t.TempDir()})

@@ -11,17 +11,16 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// servers are two that share the repository, each with folders of runs of its own,
-// which have the same path on both or not.
+// servers are two servers that share the repository. Each has its own folders of
+// runs, at the same path or at different ones.
 type servers struct {
 	*site
 	at    int
-	paths [2]string // of the folders on their server
-	away  [2]string // where they are meanwhile
+	paths [2]string // of the folders on each server
+	away  [2]string // where they are while the other server is active
 }
 
-// on has the next run executed by one of them, where the folders of the other one
-// are not to be seen.
+// on makes server n execute the next run, and hides the folders of the other one.
 func (s *servers) on(n int) *servers {
 	s.t.Helper()
 	if n != s.at {
@@ -54,7 +53,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, s *servers)) {
 	}
 }
 
-// A task goes from one server to another and back: its files do, too.
+// A task moves from one server to another and back, and so do its files.
 func TestATaskWhoseRunsAreOnSeveralServersKeepsItsFiles(t *testing.T) {
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
@@ -70,17 +69,17 @@ func TestATaskWhoseRunsAreOnSeveralServersKeepsItsFiles(t *testing.T) {
 		s.says("the worktree of the first server", w.Folder(), "a.txt", "second\n")
 		s.says("the worktree of the first server", w.Folder(), "b.txt", "b\n")
 		write(t, w.Folder(), map[string]string{"c.txt": "c\n"})
-		same(t, "the list", told(w.Close(t.Context(), true)), "added c.txt")
+		same(t, "the list", changeList(w.Close(t.Context(), true)), "added c.txt")
 
 		w = open(t, s.on(1).taskRun(4, 1))
-		same(t, "the list of a run that does nothing", told(w.Close(t.Context(), true)), "")
+		same(t, "the list of a run that does nothing", changeList(w.Close(t.Context(), true)), "")
 		same(t, "the branch", s.git("show", "taskyard/42-fix:a.txt"), "second")
 		same(t, "its files", s.git("ls-tree", "--name-only", "taskyard/42-fix"), "a.txt\nb.txt\nc.txt")
 	})
 }
 
-// A server dies in the middle of a run, another one continues, and the first comes
-// back with what the run had left.
+// A server dies in the middle of a run, another one continues it, and the first
+// returns with what the run left.
 func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
@@ -95,25 +94,25 @@ func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
 		testkit.Git(t, agent, "add", "late")
 		testkit.Git(t, agent, "commit", "-q", "-m", "late") // by an agent that outlived its server
 		got := Salvage(t.Context(), s.taskRun(1, 1))
-		same(t, "what the first server keeps", told(got), "modified a.txt\nadded late\nadded mine")
+		same(t, "changes that the first server keeps", changeList(got), "modified a.txt\nadded late\nadded mine")
 		same(t, "its branch", got.Branch, "taskyard/run-1")
 		same(t, "its note", got.Note, "Another server has continued taskyard/42-fix; what this run left is on taskyard/run-1.")
 		same(t, "its files", s.git("show", "taskyard/run-1:a.txt"), "half")
 		same(t, "the branch meanwhile", s.git("rev-parse", "taskyard/42-fix"), s.git("rev-parse", "main"))
 		s.on(1)
-		same(t, "the list of the second server", told(w.Close(t.Context(), true)), "modified a.txt")
+		same(t, "the list of the second server", changeList(w.Close(t.Context(), true)), "modified a.txt")
 
 		w = open(t, s.on(0).taskRun(3, 1))
 		s.says("the worktree of the first server", w.Folder(), "a.txt", "whole\n")
 		s.says("the worktree of the first server", w.Folder(), "mine", "")
-		same(t, "the list of a run that does nothing", told(w.Close(t.Context(), true)), "")
+		same(t, "the list of a run that does nothing", changeList(w.Close(t.Context(), true)), "")
 		same(t, "the branch", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nfirst")
 		same(t, "worktrees", strconv.Itoa(s.trees()), "2")
 	})
 }
 
-// A run that a server put back is started on another one, and again on the first.
-func TestARunThatComesBackToItsServerContinuesTheBranch(t *testing.T) {
+// A run that a server requeued is started on another one, and again on the first.
+func TestARunThatReturnsToItsServerContinuesTheBranch(t *testing.T) {
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
 		write(t, w.Folder(), map[string]string{"a.txt": "half\n"})
@@ -127,13 +126,13 @@ func TestARunThatComesBackToItsServerContinuesTheBranch(t *testing.T) {
 		write(t, w.Folder(), map[string]string{"b.txt": "b\n"})
 		w.Close(t.Context(), true)
 		same(t, "the branch", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nwhole\nfirst")
-		same(t, "what was left", s.git("show", "taskyard/run-1:a.txt"), "half")
+		same(t, "left behind", s.git("show", "taskyard/run-1:a.txt"), "half")
 	})
 }
 
-// Of the files that the server writes into the repository, an agent that may write
-// there makes none a link to another place.
-func TestAnAgentDoesNotLeadTheServersWritesElsewhere(t *testing.T) {
+// An agent that may write in the repository cannot redirect the files that the
+// server writes there through a link.
+func TestAnAgentCannotRedirectWhatTheServerWrites(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	other := filepath.Join(t.TempDir(), "other")
 	write(t, filepath.Dir(other), map[string]string{"other": "mine\n"})
@@ -143,7 +142,7 @@ func TestAnAgentDoesNotLeadTheServersWritesElsewhere(t *testing.T) {
 		ok(t, os.Symlink(other, filepath.Join(admin, name+".taskyard")))
 	}
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n"})
-	same(t, "the list", told(w.Close(t.Context(), true)), "modified a.txt")
+	same(t, "the list", changeList(w.Close(t.Context(), true)), "modified a.txt")
 	open(t, s.taskRun(2, 1)).Close(t.Context(), true)
 	s.says("the other file", filepath.Dir(other), "other", "mine\n")
 }

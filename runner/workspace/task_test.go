@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// taskRun are the options of a run of task 42.
+// taskRun returns the options of a run of task 42.
 func (s *site) taskRun(run, origin task.ID) Options {
 	o := s.options(run, origin, 1)
 	o.Branch, o.From, o.Title = "taskyard/42-fix", "main", "Fix it"
@@ -50,16 +50,16 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		return nil
 	}
 	w := open(t, o)
-	t.Run("it begins on the branch that is named, not on HEAD", func(t *testing.T) {
+	t.Run("it starts at the named branch, not at HEAD", func(t *testing.T) {
 		same(t, "branch", testkit.Git(t, w.Folder(), "branch", "--show-current"), "taskyard/42-fix")
 		s.says("the worktree", w.Folder(), "not-on-main", "")
 	})
 	write(t, w.Folder(), map[string]string{"a.txt": "one\ntwo\n"})
 	got := w.Close(t.Context(), true)
-	t.Run("what was left is a commit with the task's title by the agent", func(t *testing.T) {
+	t.Run("what was left is committed by the agent with the title of the task", func(t *testing.T) {
 		same(t, "log", s.git("log", "--format=%an <%ae> %cn %s", "taskyard/42-fix"),
 			"coder <coder@taskyard.localhost> Taskyard Fix it\nMaya <m@example.org> Maya first")
-		same(t, "the list", told(got), "modified a.txt")
+		same(t, "the list", changeList(got), "modified a.txt")
 		same(t, "branch", got.Branch+got.Note+got.Folder, "taskyard/42-fix")
 	})
 	t.Run("between runs a person may check the branch out and push to it", func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		_, err := Open(t.Context(), s.taskRun(2, 1))
 		var no *UnusableError
 		if !errors.As(err, &no) {
-			t.Fatalf("error %v", err)
+			t.Fatalf("got error %v", err)
 		}
 		same(t, "reason", no.Reason, "The branch taskyard/42-fix is checked out in "+s.repo+": check out another one there")
 		s.git("checkout", "-q", "main")
@@ -79,17 +79,17 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 	o = s.taskRun(3, 1)
 	o.Prepare = func(context.Context, string, string) error { prepared++; return nil }
 	second := open(t, o)
-	t.Run("the next run finds what was built, and what was pushed", func(t *testing.T) {
+	t.Run("the next run finds build results and pushed commits", func(t *testing.T) {
 		same(t, "folder", second.Folder(), w.Folder())
 		s.says("ignored files stay", second.Folder(), "built.log", "build\n")
 		s.says("it was pushed", second.Folder(), "b.txt", "by a person\n")
 		same(t, "status", testkit.Git(t, second.Folder(), "status", "--porcelain"), "")
 		same(t, "branch", testkit.Git(t, second.Folder(), "branch", "--show-current"), "taskyard/42-fix")
 		if prepared != 1 {
-			t.Errorf("it was prepared %d times", prepared)
+			t.Errorf("it was set up %d times", prepared)
 		}
 	})
-	t.Run("while it works, its state is put on the branch, and its Git sees that", func(t *testing.T) {
+	t.Run("while it works, Save commits to the branch, and its Git sees that", func(t *testing.T) {
 		write(t, second.Folder(), map[string]string{"new.txt": "new\n", "tested.txt": "t\n"})
 		tree := s.taskTree(1)
 		commit, err := tree.Save(t.Context(), "Fix it", "coder")
@@ -110,30 +110,30 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 		write(t, second.Folder(), map[string]string{"b.txt": "by a person\n"})
 		name, err = tree.Changed(t.Context(), commit)
 		ok(t, err)
-		same(t, "changed back", name, "")
+		same(t, "reverted changes", name, "")
 	})
 	t.Run("what the agent commits stays its own", func(t *testing.T) {
 		testkit.Git(t, second.Folder(), "commit", "-q", "--allow-empty", "-m", "mine")
 		got := second.Close(t.Context(), true)
-		same(t, "the list", told(got), "added new.txt\nadded tested.txt")
+		same(t, "the list", changeList(got), "added new.txt\nadded tested.txt")
 		same(t, "log", s.git("log", "-2", "--format=%an %s", "taskyard/42-fix"), "Maya mine\ncoder Fix it")
 	})
-	t.Run("retired, nothing is left but the branch", func(t *testing.T) {
+	t.Run("after Retire, only the branch is left", func(t *testing.T) {
 		ok(t, s.taskTree(1).Retire(t.Context()))
 		same(t, "folders", s.git("worktree", "list", "--porcelain"), s.git("worktree", "list", "--porcelain"))
 		if _, err := os.Stat(filepath.Join(s.runs, "tree-1")); !os.IsNotExist(err) || s.trees() != 0 || s.taskTree(1) != nil {
-			t.Errorf("it is still there: %v, %d worktrees", err, s.trees())
+			t.Errorf("it still exists: %v, %d worktrees", err, s.trees())
 		}
 		s.git("rev-parse", "taskyard/42-fix")
 	})
-	t.Run("a later run makes it again, on its branch", func(t *testing.T) {
+	t.Run("a later run creates it again, on its branch", func(t *testing.T) {
 		w := open(t, s.taskRun(9, 1))
 		s.says("the worktree", w.Folder(), "new.txt", "new\n")
 		s.says("the worktree", w.Folder(), "built.log", "")
 		w.Close(t.Context(), true)
 		gone, err := RetireFolder(t.Context(), s.runs, "tree-1")
 		if ok(t, err); !gone || s.trees() != 0 {
-			t.Errorf("retired %v, %d worktrees", gone, s.trees())
+			t.Errorf("got retired %v, %d worktrees", gone, s.trees())
 		}
 	})
 }
@@ -143,17 +143,17 @@ func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
 	w := open(t, s.taskRun(1, 1))
 	write(t, w.Folder(), map[string]string{"half": "x\n"})
 	got := Salvage(t.Context(), s.taskRun(1, 1))
-	if got == nil || told(got) != "added half\n" {
-		t.Fatalf("work %+v", got)
+	if got == nil || changeList(got) != "added half\n" {
+		t.Fatalf("got work %+v", got)
 	}
 	w = open(t, s.taskRun(2, 1))
 	write(t, w.Folder(), map[string]string{"more": "x\n"})
 	w = open(t, s.taskRun(3, 1)) // run 2 was killed
-	same(t, "its own", told(w.Close(t.Context(), true)), "")
+	same(t, "its own", changeList(w.Close(t.Context(), true)), "")
 	same(t, "log", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nFix it\nfirst")
 }
 
-func TestASetupThatFailsIsTriedAgain(t *testing.T) {
+func TestAFailedSetupIsRetried(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	o, tries := s.taskRun(1, 1), 0
 	o.Prepare = func(context.Context, string, string) error {
@@ -166,12 +166,12 @@ func TestASetupThatFailsIsTriedAgain(t *testing.T) {
 	_, err := Open(t.Context(), o)
 	var no *SetupError
 	if !errors.As(err, &no) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("got error %v", err)
 	}
 	o.Run, o.Origin = 2, 1
 	open(t, o).Close(t.Context(), true)
 	if tries != 2 {
-		t.Errorf("%d tries", tries)
+		t.Errorf("got %d tries", tries)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 	s.repo = bare
 	w := open(t, s.taskRun(1, 1))
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n"})
-	same(t, "the list", told(w.Close(t.Context(), true)), "modified a.txt")
+	same(t, "the list", changeList(w.Close(t.Context(), true)), "modified a.txt")
 	t.Run("a person pushes to its branch between runs", func(t *testing.T) {
 		testkit.Git(t, clone, "fetch", "-q", bare, "taskyard/42-fix:fix")
 		testkit.Git(t, clone, "checkout", "-q", "fix")
@@ -196,7 +196,7 @@ func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 	})
 }
 
-func TestADataFolderInARepositoryKeepsItUnread(t *testing.T) {
+func TestARepositoryWithADataFolderIsNotReadable(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testkit.Git(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
@@ -204,13 +204,13 @@ func TestADataFolderInARepositoryKeepsItUnread(t *testing.T) {
 	s.repo = bare
 	w := open(t, s.taskRun(1, 1))
 	if got := w.Readable(t.Context()); len(got) != 1 || got[0] != bare {
-		t.Errorf("programs may read %v", got)
+		t.Errorf("got %v as readable", got)
 	}
 	release, err := instance.Protect(filepath.Join(bare, "data", "taskyard.db"))
 	ok(t, err)
 	defer release()
 	if got := w.Readable(t.Context()); got != nil {
-		t.Errorf("with a data folder within, programs may read %v", got)
+		t.Errorf("with a data folder inside, got %v as readable", got)
 	}
 	w.Close(t.Context(), true)
 }
@@ -228,11 +228,11 @@ func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
 	same(t, "merge", child.Close(t.Context(), true).Merge, "")
 	before, after := s.git("rev-parse", "taskyard/42-fix"), s.git("rev-parse", "taskyard/43-part")
 
-	t.Run("and is merged into the folder in which its parent works", func(t *testing.T) {
+	t.Run("and is merged into the working folder of its parent", func(t *testing.T) {
 		write(t, parent.Folder(), map[string]string{"mine.txt": "m\n"})
 		w := s.taskTree(1)
 		if err := w.Advance(t.Context(), before, after, "Fix it", "coder"); !errors.Is(err, ErrMoved) {
-			t.Fatalf("what the parent wrote since is not noticed: %v", err)
+			t.Fatalf("later changes of the parent are not noticed: %v", err)
 		}
 		before := s.git("rev-parse", "taskyard/42-fix")
 		g := testkit.Git(t, s.repo, "merge-tree", "--write-tree", before, after)
@@ -244,7 +244,7 @@ func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
 		s.says("the parent", parent.Folder(), "mine.txt", "m\n")
 		same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
 	})
-	t.Run("a kill between branch and files is repaired", func(t *testing.T) {
+	t.Run("a kill between updates of branch and files is repaired", func(t *testing.T) {
 		before := s.git("rev-parse", "taskyard/42-fix")
 		blob := testkit.Git(t, s.repo, "rev-parse", before+":a.txt")
 		testkit.Git(t, s.repo, "update-index", "--cacheinfo", "100644,"+blob+",b.txt")

@@ -45,14 +45,14 @@ func TestADelegatedRunBranchesFromItsParentAndIsMergedBack(t *testing.T) {
 	write(t, parent.Folder(), map[string]string{"auth.go": "ONE\nTWO\nthree\nfour\nfive\n", "mine.go": "mine\n"}) // meanwhile
 	w := child.Close(t.Context(), true)
 	same(t, "merge", w.Merge, "Merged into the worktree of run 1.")
-	same(t, "its own files", told(w), "modified auth.go\ndeleted old.go\nadded sub/new.go")
+	same(t, "its own files", changeList(w), "modified auth.go\ndeleted old.go\nadded sub/new.go")
 	s.says("the parent has both", parent.Folder(), "auth.go", "ONE\nTWO\nthree\nfour\nFIVE\n")
 	s.says("the parent", parent.Folder(), "sub/new.go", "new\n")
 	s.says("the parent", parent.Folder(), "old.go", "")
 	s.says("the parent", parent.Folder(), "mine.go", "mine\n")
 
 	got := parent.Close(t.Context(), true)
-	same(t, "the parent's branch", told(got), "modified auth.go\nadded mine.go\nadded note.md\ndeleted old.go\nadded sub/new.go")
+	same(t, "the parent's branch", changeList(got), "modified auth.go\nadded mine.go\nadded note.md\ndeleted old.go\nadded sub/new.go")
 	same(t, "status of the repository", s.git("status", "--porcelain"), "")
 }
 
@@ -89,7 +89,7 @@ func TestAConflictIsNotMerged(t *testing.T) {
 			same(t, "merge", w.Merge[:min(len(w.Merge), len("Not merged into the worktree of run 1: "+c.why))],
 				"Not merged into the worktree of run 1: "+c.why)
 			if !strings.HasSuffix(w.Merge, "Its changes are on the branch taskyard/run-2.") {
-				t.Errorf("it says %q", w.Merge)
+				t.Errorf("got the merge %q", w.Merge)
 			}
 			for file, text := range c.parent {
 				s.says("the parent keeps what it wrote", parent.Folder(), file, text)
@@ -128,7 +128,7 @@ func (s *site) runsLeft() (list []string) {
 	return list
 }
 
-func TestAParentThatLeftNothingGetsTheWorkOfItsChild(t *testing.T) {
+func TestAParentWithoutChangesGetsTheWorkOfItsChild(t *testing.T) {
 	s := newSite(t, map[string]string{"a.go": "one\n"})
 	parent := s.open(1, 1, 1)
 	child := s.child(2)
@@ -145,12 +145,12 @@ func TestAFolderIsSharedWithTheRunThatDelegated(t *testing.T) {
 	s := open(t, o)
 	same(t, "folder", s.Folder(), filepath.Join(runs, "run-1-1/work"))
 	write(t, s.Folder(), map[string]string{"a.go": "two\n"})
-	same(t, "what changed", told(s.Close(t.Context(), true)), "modified a.go")
+	same(t, "what changed", changeList(s.Close(t.Context(), true)), "modified a.go")
 	o.ReadOnly = true
 	s = open(t, o)
 	write(t, s.Folder(), map[string]string{"a.go": "three, by the parent\n"})
 	if w := s.Close(t.Context(), true); w.Total != 0 {
-		t.Errorf("a run that only reads is said to have changed %s", told(w))
+		t.Errorf("a read-only run is reported to have changed %s", changeList(w))
 	}
 }
 
@@ -168,12 +168,12 @@ func TestNothingIsReadOrWrittenBeyondTheFolderOfAWorkingRun(t *testing.T) {
 	other := s.child(3)
 	same(t, "what a child gets", s.listed(other.Folder()), "link -> "+filepath.Join(outside, "secret")+"\nsub -> "+outside)
 	if w := child.Close(t.Context(), true); !strings.HasPrefix(w.Merge, "Not merged into the worktree of run 1: conflicts in sub") {
-		t.Errorf("it says %q", w.Merge)
+		t.Errorf("got the merge %q", w.Merge)
 	}
 	same(t, "outside", s.listed(outside), "secret")
 }
 
-// listed lists the files below a folder but those of Git.
+// listed lists the files below a folder, except those of Git.
 func (s *site) listed(folder string) string {
 	var list []string
 	ok(s.t, filepath.WalkDir(folder, func(name string, e os.DirEntry, err error) error {
@@ -197,7 +197,7 @@ func TestARetryIsMergedWithWhatTheLostRunLeft(t *testing.T) {
 	write(t, open(t, lost).Folder(), map[string]string{"b.go": "before the crash\n"})
 	w := Salvage(t.Context(), lost)
 	if w == nil || !strings.HasPrefix(w.Merge, "Not merged into the worktree of run 1: the run did not complete.") {
-		t.Fatalf("what the lost run left: %+v", w)
+		t.Fatalf("the lost run left %+v", w)
 	}
 	s.says("the parent has nothing of it yet", parent.Folder(), "b.go", "")
 	again := lost
@@ -209,7 +209,7 @@ func TestARetryIsMergedWithWhatTheLostRunLeft(t *testing.T) {
 	s.says("the parent", parent.Folder(), "b.go", "before the crash\n")
 	s.says("the parent", parent.Folder(), "c.go", "after it\n")
 
-	// A later run of the same task brings what is new alone.
+	// A later run of the same task brings only what is new.
 	write(t, parent.Folder(), map[string]string{"b.go": "by the parent\n"})
 	again.Run, again.Dir = 4, filepath.Join(s.runs, "run-4-1")
 	later := open(t, again)

@@ -38,7 +38,7 @@ func (s *site) open(run, origin, lease task.ID) *Space {
 
 func (s *site) git(args ...string) string { return testkit.Git(s.t, s.repo, args...) }
 
-// trees is how many worktrees there are besides the repository.
+// trees returns the number of worktrees besides the repository.
 func (s *site) trees() int { return strings.Count(s.git("worktree", "list")+"\n", "\n") - 1 }
 
 func (s *site) refused(why string) {
@@ -46,11 +46,11 @@ func (s *site) refused(why string) {
 	_, err := Open(s.t.Context(), s.options(9, 9, 1))
 	var no *UnusableError
 	if !errors.As(err, &no) || !strings.Contains(no.Reason, why) {
-		s.t.Errorf("the error is %v, want a refusal with %q", err, why)
+		s.t.Errorf("got error %v, want a refusal with %q", err, why)
 	}
 }
 
-func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
+func TestARunHasItsOwnWorktree(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/c.txt": "three\n", ".gitignore": "*.log\n"})
 	head := s.git("rev-parse", "HEAD")
 	w := s.open(7, 7, 1)
@@ -65,29 +65,29 @@ func TestARunHasAWorktreeOfItsOwn(t *testing.T) {
 	})
 	ok(t, os.Remove(filepath.Join(w.Folder(), "b.txt")))
 	got := w.Close(t.Context(), true)
-	t.Run("what changed is told", func(t *testing.T) {
-		same(t, "the list", told(got), "added -rf\nmodified a.txt\ndeleted b.txt\nadded new\nline\nadded new/d.txt\nadded rtl\u202etxt.exe")
+	t.Run("changes are reported", func(t *testing.T) {
+		same(t, "the list", changeList(got), "added -rf\nmodified a.txt\ndeleted b.txt\nadded new\nline\nadded new/d.txt\nadded rtl\u202etxt.exe")
 		same(t, "the diff", got.Files[1].Diff, "@@ -1 +1,2 @@\n one\n+more")
 		if got.Total != 6 || got.Branch != "taskyard/run-7" || got.Repository != s.repo || got.Folder != "" || got.Note != "" {
-			t.Errorf("work %+v", got)
+			t.Errorf("got work %+v", got)
 		}
 	})
-	t.Run("what was not committed is a commit of Taskyard on the branch", func(t *testing.T) {
+	t.Run("Taskyard commits uncommitted changes to the branch", func(t *testing.T) {
 		same(t, "log", s.git("log", "--format=%an %s", "taskyard/run-7"), "Taskyard Taskyard run 7\nMaya first")
 		same(t, "files", s.git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "-z", "taskyard/run-7"),
 			"-rf\x00.gitignore\x00a.txt\x00new\nline\x00new/d.txt\x00rtl\u202etxt.exe\x00sub/c.txt\x00")
 	})
-	t.Run("the repository itself is as it was, and the folder is gone", func(t *testing.T) {
+	t.Run("the repository itself is unchanged, and the folder is removed", func(t *testing.T) {
 		same(t, "status", s.git("status", "--porcelain"), "")
 		same(t, "head", s.git("rev-parse", "main"), head)
 		if _, err := os.Stat(w.Folder()); err == nil || s.trees() != 0 {
-			t.Errorf("the folder is still there (%v), %d worktrees", err, s.trees())
+			t.Errorf("the folder still exists (%v), %d worktrees", err, s.trees())
 		}
 	})
 	t.Run("it can be merged", func(t *testing.T) {
 		s.git("merge", "-q", "taskyard/run-7")
 		if b, err := os.ReadFile(filepath.Join(s.repo, "a.txt")); err != nil || string(b) != "one\nmore\n" {
-			t.Errorf("a.txt is %q, %v", b, err)
+			t.Errorf("a.txt contains %q, %v", b, err)
 		}
 	})
 }
@@ -98,12 +98,12 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "kept.log": "forced\n"})
 	testkit.Git(t, w.Folder(), "add", "-f", "a.txt", "kept.log")
 	testkit.Git(t, w.Folder(), "commit", "-q", "-m", "mine")
-	t.Run("with nothing more there is no commit of Taskyard", func(t *testing.T) {
+	t.Run("without other changes, Taskyard commits nothing", func(t *testing.T) {
 		got := w.Close(t.Context(), true)
-		same(t, "the list", told(got), "modified a.txt\nadded kept.log")
+		same(t, "the list", changeList(got), "modified a.txt\nadded kept.log")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-1"), "mine\nfirst")
 	})
-	t.Run("on another branch it is taken over", func(t *testing.T) {
+	t.Run("commits on another branch are taken over", func(t *testing.T) {
 		w := s.open(2, 2, 1)
 		testkit.Git(t, w.Folder(), "checkout", "-q", "-b", "feature")
 		write(t, w.Folder(), map[string]string{"a.txt": "three\n"})
@@ -112,7 +112,7 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		same(t, "branch", got.Branch, "taskyard/run-2")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-2"), "feature\nfirst")
 	})
-	t.Run("where it went another way, the branch stays and the work gets one of its own", func(t *testing.T) {
+	t.Run("if the histories diverge, the branch is kept and the work gets its own", func(t *testing.T) {
 		w := s.open(3, 3, 1)
 		write(t, w.Folder(), map[string]string{"a.txt": "four\n"})
 		testkit.Git(t, w.Folder(), "commit", "-q", "-a", "-m", "this way")
@@ -127,10 +127,10 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 		got := s.open(4, 4, 1).Close(t.Context(), true)
 		same(t, "branches", got.Branch+s.git("branch", "--list", "taskyard/run-4*"), "")
 		if len(got.Files) != 0 || got.Note != "" || s.trees() != 0 {
-			t.Errorf("work %+v", got)
+			t.Errorf("got work %+v", got)
 		}
 	})
-	t.Run("a branch that is there already is another's", func(t *testing.T) {
+	t.Run("an existing branch belongs to another run", func(t *testing.T) {
 		s.git("branch", "taskyard/run-5")
 		w := s.open(5, 5, 1)
 		write(t, w.Folder(), map[string]string{"x": "x"})
@@ -138,9 +138,9 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 	})
 }
 
-func TestARunGoesOnInItsWorktree(t *testing.T) {
+func TestARunContinuesInItsWorktree(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
-	t.Run("the same run after a stop finds all as it was, and tells all", func(t *testing.T) {
+	t.Run("the same run after a stop finds everything unchanged, and reports everything", func(t *testing.T) {
 		w := s.open(1, 1, 1)
 		write(t, w.Folder(), map[string]string{"half": "x\n", ".git": "gitdir: /nowhere\n"})
 		w.Suspend()
@@ -148,34 +148,34 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		same(t, "folder", w2.Folder(), w.Folder())
 		same(t, "status", testkit.Git(t, w2.Folder(), "status", "--porcelain"), "?? half")
 		write(t, w2.Folder(), map[string]string{"rest": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context(), true)), "added half\nadded rest")
+		same(t, "the list", changeList(w2.Close(t.Context(), true)), "added half\nadded rest")
 	})
-	t.Run("a retry continues on the branch, and reports what is its own", func(t *testing.T) {
+	t.Run("a retry continues on the branch, and reports its own changes", func(t *testing.T) {
 		w := s.open(2, 1, 1)
 		same(t, "branch", testkit.Git(t, w.Folder(), "branch", "--show-current"), "taskyard/run-1")
 		write(t, w.Folder(), map[string]string{"second": "x\n"})
 		got := w.Close(t.Context(), true)
-		same(t, "the list", told(got), "added second")
+		same(t, "the list", changeList(got), "added second")
 		same(t, "log", s.git("log", "--format=%s", got.Branch), "Taskyard run 2\nTaskyard run 1\nfirst")
 	})
-	t.Run("what a lost run left is kept, and told", func(t *testing.T) {
+	t.Run("what a lost run left is kept, and reported", func(t *testing.T) {
 		w := s.open(3, 3, 1)
 		write(t, w.Folder(), map[string]string{"lost": "x\n"})
 		got := Salvage(t.Context(), s.options(3, 3, 1))
-		if got == nil || told(got) != "added lost\n" || got.Branch != "taskyard/run-3" {
-			t.Fatalf("work %+v", got)
+		if got == nil || changeList(got) != "added lost\n" || got.Branch != "taskyard/run-3" {
+			t.Fatalf("got work %+v", got)
 		}
 		if again := Salvage(t.Context(), s.options(3, 3, 1)); again != nil {
-			t.Errorf("told twice: %+v", again)
+			t.Errorf("reported twice: %+v", again)
 		}
 	})
-	t.Run("without that, a retry keeps it first", func(t *testing.T) {
+	t.Run("otherwise, a retry keeps it first", func(t *testing.T) {
 		w := s.open(4, 4, 1)
 		write(t, w.Folder(), map[string]string{"lost": "x\n"})
 		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/worktrees/work/index.lock"), nil, 0o600))
 		w2 := s.open(5, 4, 1)
 		write(t, w2.Folder(), map[string]string{"mine": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context(), true)), "added mine")
+		same(t, "the list", changeList(w2.Close(t.Context(), true)), "added mine")
 		same(t, "log", s.git("log", "--format=%s", "taskyard/run-4"), "Taskyard run 5\nTaskyard run 4\nfirst")
 	})
 	t.Run("a deleted folder is created again", func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 		ok(t, os.RemoveAll(filepath.Dir(w.Folder())))
 		w2 := s.open(6, 6, 2)
 		write(t, w2.Folder(), map[string]string{"x": "x\n"})
-		same(t, "the list", told(w2.Close(t.Context(), true)), "added x")
+		same(t, "the list", changeList(w2.Close(t.Context(), true)), "added x")
 		if s.trees() != 0 {
 			t.Errorf("worktrees:\n%s", s.git("worktree", "list"))
 		}
@@ -193,37 +193,37 @@ func TestARunGoesOnInItsWorktree(t *testing.T) {
 func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 	s := newSite(t, map[string]string{"a": "a", "dir/b": "b"})
 	good := s.repo
-	t.Run("nothing is there", func(t *testing.T) { s.repo = filepath.Join(good, "no"); s.refused("there is no such folder") })
+	t.Run("a missing folder", func(t *testing.T) { s.repo = filepath.Join(good, "no"); s.refused("there is no such folder") })
 	t.Run("a file", func(t *testing.T) { s.repo = filepath.Join(good, "a"); s.refused("not a folder") })
-	t.Run("no repository", func(t *testing.T) { s.repo = t.TempDir(); s.refused("not a Git repository") })
+	t.Run("not a repository", func(t *testing.T) { s.repo = t.TempDir(); s.refused("not a Git repository") })
 	t.Run("a folder within a repository", func(t *testing.T) { s.repo = filepath.Join(good, "dir"); s.refused("name the repository itself") })
-	t.Run("its private part", func(t *testing.T) { s.repo = filepath.Join(good, ".git"); s.refused("name the repository itself") })
-	t.Run("a bare one", func(t *testing.T) {
+	t.Run("the .git folder", func(t *testing.T) { s.repo = filepath.Join(good, ".git"); s.refused("name the repository itself") })
+	t.Run("a bare repository", func(t *testing.T) {
 		s.repo = t.TempDir()
 		s.git("init", "-q", "--bare")
 		s.refused("bare repository")
 	})
-	t.Run("one without a commit", func(t *testing.T) {
+	t.Run("a repository without a commit", func(t *testing.T) {
 		s.repo = t.TempDir()
 		s.git("init", "-q")
 		s.refused("no commit yet")
 	})
-	t.Run("one that is broken", func(t *testing.T) {
+	t.Run("a broken repository", func(t *testing.T) {
 		s.repo = testkit.Repository(t, nil)
 		ok(t, os.WriteFile(filepath.Join(s.repo, ".git/config"), []byte("[core\n"), 0o600))
 		s.refused("bad config")
 	})
-	t.Run("one that is locked", func(t *testing.T) {
+	t.Run("a locked repository", func(t *testing.T) {
 		s.repo = testkit.Repository(t, nil)
 		lock := filepath.Join(s.repo, ".git/refs/heads/taskyard/run-9.lock")
 		write(t, s.repo, map[string]string{".git/refs/heads/taskyard/run-9.lock": ""})
 		s.refused("is locked")
 		ok(t, os.Remove(lock))
 		if w := s.open(9, 9, 2).Close(t.Context(), true); w.Note != "" || s.trees() != 0 {
-			t.Errorf("after the lock: %+v", w)
+			t.Errorf("after the lock: got %+v", w)
 		}
 	})
-	t.Run("one whose branches leave no place for ours", func(t *testing.T) {
+	t.Run("a repository whose branches conflict with ours", func(t *testing.T) {
 		s.repo = testkit.Repository(t, nil)
 		s.git("branch", "taskyard")
 		s.refused("no worktree could be made")
@@ -233,12 +233,12 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 		s.repo = good
 		s.refused("not installed")
 	})
-	t.Run("a stop is none of its faults", func(t *testing.T) {
+	t.Run("a stop is not reported as a fault of the repository", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(context.DeadlineExceeded)
 		s.repo = good
 		if _, err := Open(ctx, s.options(9, 9, 1)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
+			t.Errorf("got error %v", err)
 		}
 	})
 }
@@ -266,7 +266,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	arm(s.repo)
 	w := s.open(1, 1, 1)
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "new.txt": "x\n"})
-	t.Run("nor what a repository within the folder names", func(t *testing.T) {
+	t.Run("nor a program that a repository within the folder names", func(t *testing.T) {
 		inner := filepath.Join(w.Folder(), "inner")
 		ok(t, os.Mkdir(inner, 0o755))
 		testkit.Git(t, inner, "init", "-q")
@@ -275,7 +275,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 		testkit.Git(t, inner, "commit", "-q", "-m", "inner")
 		arm(inner)
 	})
-	t.Run("nor what a pointer to another repository leads to", func(t *testing.T) {
+	t.Run("nor a program of another repository that .git points to", func(t *testing.T) {
 		other := testkit.Repository(t, nil)
 		arm(other)
 		write(t, w.Folder(), map[string]string{".git": "gitdir: " + other + "/.git\n"})
@@ -285,9 +285,9 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	if b, err := os.ReadFile(mark); err == nil {
 		t.Errorf("ran:\n%s", b)
 	}
-	same(t, "the list", told(got), "modified a.txt\nadded new.txt")
-	t.Run("an ordinary Git would have run it", func(t *testing.T) {
-		// A hook of a commit is run whatever Git thinks of files and times.
+	same(t, "the list", changeList(got), "modified a.txt\nadded new.txt")
+	t.Run("a plain Git would have run it", func(t *testing.T) {
+		// A commit hook runs whatever Git thinks of files and times.
 		cmd := exec.Command("git", "-C", s.repo, "-c", "user.name=Maya", "-c", "user.email=m@example.org",
 			"commit", "-q", "--allow-empty", "-m", "trapped")
 		out, _ := cmd.CombinedOutput() // some traps make it fail
@@ -295,9 +295,9 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 			t.Errorf("the traps do not work: %v\n%s", err, out)
 		}
 	})
-	t.Run("a repository within is not lost: the folder stays", func(t *testing.T) {
+	t.Run("a repository within is not lost: the folder is kept", func(t *testing.T) {
 		if !strings.Contains(got.Note, "inner/") || got.Folder != w.Folder() {
-			t.Errorf("note %q, folder %q", got.Note, got.Folder)
+			t.Errorf("got note %q, folder %q", got.Note, got.Folder)
 		}
 	})
 }
@@ -314,13 +314,13 @@ func TestPipesAndLinksInAWorktree(t *testing.T) {
 	ok(t, os.RemoveAll(filepath.Join(w.Folder(), "dir")))
 	ok(t, os.Symlink(outside, filepath.Join(w.Folder(), "dir")))
 	got := w.Close(t.Context(), true)
-	same(t, "the list", told(got), "deleted a.txt\nadded dir (symbolic link)\ndeleted dir/b.txt\nadded link (symbolic link)")
+	same(t, "the list", changeList(got), "deleted a.txt\nadded dir (symbolic link)\ndeleted dir/b.txt\nadded link (symbolic link)")
 	if strings.Contains(got.Patch(), "hidden words") || got.Note != "" {
-		t.Errorf("note %q, patch\n%s", got.Note, got.Patch())
+		t.Errorf("got note %q, patch\n%s", got.Note, got.Patch())
 	}
 }
 
-func TestPipesThatGitWouldReadDoNotHoldItUp(t *testing.T) {
+func TestPipesThatGitWouldReadDoNotBlockIt(t *testing.T) {
 	s := newSite(t, map[string]string{".gitattributes": "*.txt text\n", "dir/b.txt": "two\n"})
 	w := s.open(1, 1, 1)
 	write(t, w.Folder(), map[string]string{"a.txt": "one\n"})
@@ -328,12 +328,12 @@ func TestPipesThatGitWouldReadDoNotHoldItUp(t *testing.T) {
 	for _, name := range []string{".gitattributes", ".gitignore", "dir/.gitignore"} {
 		ok(t, syscall.Mkfifo(filepath.Join(w.Folder(), name), 0o644))
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // one call of Git alone would wait longer
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second) // a single call of Git would wait longer
 	defer stop()
 	got := w.Close(ctx, true)
-	same(t, "the list", told(got), "deleted .gitattributes\nadded a.txt")
+	same(t, "the list", changeList(got), "deleted .gitattributes\nadded a.txt")
 	if got.Note != "" || got.Folder != "" {
-		t.Errorf("note %q, folder %q", got.Note, got.Folder)
+		t.Errorf("got note %q, folder %q", got.Note, got.Folder)
 	}
 }
 
@@ -345,9 +345,9 @@ func TestManyFilesInAWorktree(t *testing.T) {
 	}
 	got := w.Close(t.Context(), true)
 	if got.Folder == "" || got.Branch != "" || !strings.Contains(got.Note, "more than 20,000 files changed") {
-		t.Errorf("folder %q, branch %q, note %q", got.Folder, got.Branch, got.Note)
+		t.Errorf("got folder %q, branch %q, note %q", got.Folder, got.Branch, got.Note)
 	}
 	if list, _ := os.ReadDir(w.Folder()); len(list) <= maxSaved {
-		t.Errorf("%d files are left", len(list))
+		t.Errorf("%d files were left", len(list))
 	}
 }

@@ -18,21 +18,21 @@ func TestEventsAreReadFromAStream(t *testing.T) {
 		err        error
 	}{
 		{
-			"names, ids and comments are passed over", "event: a\nid: 1\nretry: 5\n: comment\ndata: one\n\ndata: two\n\n",
+			"names, IDs and comments are skipped", "event: a\nid: 1\nretry: 5\n: comment\ndata: one\n\ndata: two\n\n",
 			[]string{"one", "two"},
 			io.EOF,
 		},
-		{"without the blank after the colon", "data:one\n\n", []string{"one"}, io.EOF},
+		{"without the space after the colon", "data:one\n\n", []string{"one"}, io.EOF},
 		{"lines that end in CR LF", "data: one\r\n\r\ndata: two\r\n\r\n", []string{"one", "two"}, io.EOF},
 		{"data on two lines", "data: one\ndata: two\n\n", []string{"one\ntwo"}, io.EOF},
 		{"blank lines between", "\n\n\ndata: one\n\n\n\n", []string{"one"}, io.EOF},
 		{"the last event without its end", "data: one\n\ndata: two", []string{"one", "two"}, io.EOF},
 		{"an empty body", "", nil, io.EOF},
 		{"a line longer than the buffer", "data: " + strings.Repeat("x", 40<<10) + "\n\n", []string{strings.Repeat("x", 40<<10)}, io.EOF},
-		{"a line without end", "data: " + strings.Repeat("x", maxEvent+1), nil, errTooLong},
-		{"a comment without end", ":" + strings.Repeat("x", maxEvent+1), nil, errTooLong},
-		{"an event without end", strings.Repeat("data: "+strings.Repeat("x", 1<<20)+"\n", 5), nil, errTooLong},
-		{"lines that are no fields, without end", strings.Repeat("nonsense\n", 10_000), nil, errTooLong},
+		{"an endless line", "data: " + strings.Repeat("x", maxEvent+1), nil, errTooLong},
+		{"an endless comment", ":" + strings.Repeat("x", maxEvent+1), nil, errTooLong},
+		{"an endless event", strings.Repeat("data: "+strings.Repeat("x", 1<<20)+"\n", 5), nil, errTooLong},
+		{"endless lines that are not fields", strings.Repeat("nonsense\n", 10_000), nil, errTooLong},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,14 +48,14 @@ func TestEventsAreReadFromAStream(t *testing.T) {
 					got = append(got, string(data))
 				}
 				if !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
-					t.Errorf("%s: %d events %.100q, %v", how, len(got), got, err)
+					t.Errorf("%s: got %d events %.100q, %v", how, len(got), got, err)
 				}
 			}
 		})
 	}
 }
 
-func TestAnEventThatIsUnknownIsPassedOver(t *testing.T) {
+func TestUnknownEventsAreSkipped(t *testing.T) {
 	streams := map[string]string{
 		"openai": `data: {"choices":[],"x_new":{"a":1}}` + "\n\n" +
 			`data: {"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}` + "\n\n" +
@@ -76,7 +76,7 @@ func TestAnEventThatIsUnknownIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestWhatProvidersTellOfErrors(t *testing.T) {
+func TestErrorBodiesOfProviders(t *testing.T) {
 	tests := []struct {
 		name   string
 		status int
@@ -89,10 +89,10 @@ func TestWhatProvidersTellOfErrors(t *testing.T) {
 		{"a code that is a status, in a stream", 0, `{"error":{"message":"No.","code":429}}`, "No.", KindRate},
 		{"a message alone", 500, `{"error":"No."}`, "No.", KindServer},
 		{"an object of its own", 500, `{"error":{"why":1}}`, `{"why":1}`, KindServer},
-		{"a status of success counts as none", 200, `{"error":{"message":"No."}}`, "No.", KindServer},
-		{"null is none", 0, `{"error":null}`, "", ""},
-		{"a text that speaks of one is none", 0, `{"text":"\"error\""}`, "", ""},
-		{"what is no JSON is none", 0, `"error" {`, "", ""},
+		{"a success status is ignored", 200, `{"error":{"message":"No."}}`, "No.", KindServer},
+		{"null is not an error", 0, `{"error":null}`, "", ""},
+		{"a text that contains the word is not an error", 0, `{"text":"\"error\""}`, "", ""},
+		{"what is not JSON is not an error", 0, `"error" {`, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func FuzzEvents(f *testing.F) {
 				break
 			}
 			if total += len(data); len(data) == 0 || total > len(body) {
-				t.Fatalf("%q gives %q", body, data)
+				t.Fatalf("%q: got %q", body, data)
 			}
 		}
 	})

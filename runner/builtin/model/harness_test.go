@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// apis are the formats under test, each without the retries.
+// apis are the API formats under test, without retries.
 var apis = map[string]func(t *testing.T, s *modeltest.Server) Model{
 	"openai": func(t *testing.T, s *modeltest.Server) Model {
 		m := newOpenAI(Provider{BaseURL: s.URL + "/v1/", Key: "sk-secret"})
@@ -26,7 +26,7 @@ var apis = map[string]func(t *testing.T, s *modeltest.Server) Model{
 	},
 }
 
-// idle ends the connections that a client keeps, so that none outlives the
+// idle closes the connections that a client keeps open, so that none outlives the
 // test.
 func idle(t *testing.T) { t.Cleanup(CloseIdle) }
 
@@ -45,8 +45,8 @@ func each(t *testing.T, f func(t *testing.T, open func(steps ...modeltest.Step) 
 // hello is the smallest request.
 var hello = Request{Model: "test-model", Messages: []Message{{Role: User, Text: "Hello"}}}
 
-// turn makes one turn that must succeed, and returns the text that was
-// streamed.
+// turn makes one turn that must succeed, and returns the reply and the streamed
+// text.
 func turn(t *testing.T, m Model, req Request) (Reply, string) {
 	t.Helper()
 	said := ""
@@ -57,13 +57,13 @@ func turn(t *testing.T, m Model, req Request) (Reply, string) {
 	return r, said
 }
 
-// fails makes one turn that must fail with a kind of error.
+// fails makes one turn that must fail with an error of this kind.
 func fails(t *testing.T, m Model, req Request, kind Kind) *Error {
 	t.Helper()
 	_, err := m.Turn(t.Context(), req, func(Delta) {})
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != kind {
-		t.Fatalf("the error is %#v (%v), want kind %s", err, err, kind)
+		t.Fatalf("got error %#v (%v), want kind %s", err, err, kind)
 	}
 	return e
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// scripted fails with each of its errors, and then replies.
+// scripted returns each of its errors, and then replies.
 type scripted struct {
 	errs  []error
 	tries int
@@ -23,7 +23,7 @@ func (s *scripted) Turn(_ context.Context, _ Request, on func(Delta)) (Reply, er
 	return Reply{Text: "done"}, nil
 }
 
-func TestTurnsAreAskedForAgain(t *testing.T) {
+func TestFailedTurnsAreRetried(t *testing.T) {
 	overload := &Error{Kind: KindOverload}
 	tests := []struct {
 		name       string
@@ -33,7 +33,7 @@ func TestTurnsAreAskedForAgain(t *testing.T) {
 		least, max time.Duration
 	}{
 		{
-			"after what may pass, with growing waits",
+			"after temporary errors, with growing waits",
 			[]error{overload, &Error{Kind: KindServer}, &Error{Kind: KindConnection}},
 			4, true, 2600 * time.Millisecond, 4400 * time.Millisecond,
 		},
@@ -47,23 +47,23 @@ func TestTurnsAreAskedForAgain(t *testing.T) {
 			[]error{&Error{Kind: KindRate, After: 20 * time.Second}},
 			2, true, 20 * time.Second, 22 * time.Second,
 		},
-		{"not when the provider says too much", []error{&Error{Kind: KindRate, After: time.Hour}}, 1, false, 0, 0},
+		{"not if the provider asks for a long wait", []error{&Error{Kind: KindRate, After: time.Hour}}, 1, false, 0, 0},
 		{"not after a refused key", []error{&Error{Kind: KindAuth}}, 1, false, 0, 0},
-		{"not after what it does not know", []error{errors.New("strange")}, 1, false, 0, 0},
+		{"not after an unknown error", []error{errors.New("strange")}, 1, false, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, begin, told := &scripted{errs: tt.errs}, time.Now(), 0
+				s, begin, reported := &scripted{errs: tt.errs}, time.Now(), 0
 				_, err := Retry(s).Turn(t.Context(), hello, func(d Delta) {
 					if d.Again != nil {
-						told++
-						equal(t, "the try that is told", d.Again.Try, told+1)
+						reported++
+						equal(t, "number of the reported try", d.Again.Try, reported+1)
 					}
 				})
 				equal(t, "success", err == nil, tt.ok)
 				equal(t, "tries", s.tries, tt.tries)
-				equal(t, "repeats that were told", told, tt.tries-1)
+				equal(t, "reported retries", reported, tt.tries-1)
 				if took := time.Since(begin); took < tt.least || took > tt.max {
 					t.Errorf("it took %v, want %v to %v", took, tt.least, tt.max)
 				}

@@ -13,7 +13,7 @@ import (
 	"taskyard/runner/builtin/model/modeltest"
 )
 
-func TestAReplyIsStreamedAndWhole(t *testing.T) {
+func TestAReplyIsStreamedAndReturned(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		const text = "Grüße — a reply in many pieces."
 		m, s := open(modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7, Cached: 60}})
@@ -23,11 +23,11 @@ func TestAReplyIsStreamedAndWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "text", r.Text, text)
-		equal(t, "what was said", strings.Join(parts, ""), text)
+		equal(t, "streamed text", strings.Join(parts, ""), text)
 		equal(t, "stop", r.Stop, StopEnd)
 		equal(t, "usage", r.Usage, Usage{In: 100, Out: 7, Cached: 60})
 		if len(parts) < 3 {
-			t.Errorf("it came in %d parts", len(parts))
+			t.Errorf("it was streamed in %d parts", len(parts))
 		}
 		q := s.Turns()[0]
 		equal(t, "key", q.Key(), "sk-secret")
@@ -36,7 +36,7 @@ func TestAReplyIsStreamedAndWhole(t *testing.T) {
 	})
 }
 
-func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
+func TestAConversationWithToolsIsSentBackUnchanged(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, s := open(
 			modeltest.Step{Text: "I look.", Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path":"main.go"}`}, {ID: "b", Name: "list"}}},
@@ -74,15 +74,15 @@ func TestAConversationWithToolsGoesBackAsItWas(t *testing.T) {
 			text += x.Role + ":" + x.Text + ";"
 		}
 		if !strings.Contains(text, "assistant:I look.") || !strings.HasSuffix(text, "Continue.;") {
-			t.Errorf("the texts are %q", text)
+			t.Errorf("got the texts %q", text)
 		}
 		if len(results) != 2 || results[0].Text != "package main" || !strings.HasSuffix(results[1].Text, "no such folder") {
-			t.Errorf("the results are %+v", results)
+			t.Errorf("got the results %+v", results)
 		}
 	})
 }
 
-func TestArgumentsThatAreNoJSONDoNotSpoilTheConversation(t *testing.T) {
+func TestInvalidArgumentsDoNotBreakTheConversation(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, s := open(modeltest.Step{Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path": "unfin`}}}, modeltest.Step{Text: "Sorry."})
 		r, _ := turn(t, m, hello)
@@ -93,15 +93,15 @@ func TestArgumentsThatAreNoJSONDoNotSpoilTheConversation(t *testing.T) {
 		for _, x := range s.Turns()[1].Messages {
 			for _, c := range x.Calls {
 				if !json.Valid([]byte(c.Args)) {
-					t.Errorf("the arguments went back as %q", c.Args)
+					t.Errorf("the arguments were sent back as %q", c.Args)
 				}
 			}
 		}
 	})
 }
 
-// A reply that ends at its length behind the name of a tool has no arguments
-// yet: that is no call without arguments, which would complete a task.
+// A reply that is cut at its length limit after the name of a tool has no arguments
+// yet: it is not a call without arguments, which would complete a task.
 func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, _ := open(modeltest.Step{Stop: "length", Calls: []modeltest.Call{
@@ -114,8 +114,8 @@ func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
 	})
 }
 
-// Providers refuse the whole conversation for a name that no tool can have.
-func TestNamesThatNoToolCanHaveDoNotSpoilTheConversation(t *testing.T) {
+// Providers refuse a whole conversation because of a name that no tool can have.
+func TestInvalidToolNamesDoNotBreakTheConversation(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		for _, name := range []string{"", "functions.read", "read<|channel|>json", "lesen und prüfen", strings.Repeat("read", 100)} {
 			m, s := open(modeltest.Step{Text: "Sorry."})
@@ -126,7 +126,7 @@ func TestNamesThatNoToolCanHaveDoNotSpoilTheConversation(t *testing.T) {
 			for _, x := range s.Turns()[0].Messages {
 				for _, c := range x.Calls {
 					if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(c.Name) {
-						t.Errorf("the name %q went back as %q", name, c.Name)
+						t.Errorf("the name %q was sent back as %q", name, c.Name)
 					}
 				}
 			}
@@ -134,7 +134,7 @@ func TestNamesThatNoToolCanHaveDoNotSpoilTheConversation(t *testing.T) {
 	})
 }
 
-func TestRepliesThatEndOtherwise(t *testing.T) {
+func TestStopReasons(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, _ := open(modeltest.Step{Text: "half a sen", Stop: "length"}, modeltest.Step{Stop: "refusal"}, modeltest.Step{})
 		r, _ := turn(t, m, hello)
@@ -146,9 +146,9 @@ func TestRepliesThatEndOtherwise(t *testing.T) {
 	})
 }
 
-// Each server has its own name for what a model thinks. That is progress, and
-// some want back what they call reasoning_content.
-func TestThoughtsAreHeardUnderEachName(t *testing.T) {
+// Each server has its own name for the reasoning of a model. Reasoning is progress,
+// and some servers require reasoning_content to be sent back.
+func TestReasoningIsReadUnderEachName(t *testing.T) {
 	for name, back := range map[string]bool{"reasoning": false, "reasoning_content": true, `x":"","reasoning":"so","reasoning_content`: true} {
 		chunk := `data: {"choices":[{"index":0,"delta":{"content":"","` + name + `":"so"}}]}` + "\n\n"
 		call := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]},` +
@@ -161,27 +161,27 @@ func TestThoughtsAreHeardUnderEachName(t *testing.T) {
 			}
 		})
 		if err != nil || thoughts != 3 {
-			t.Errorf("%s: heard %d thoughts, %v", name, thoughts, err)
+			t.Errorf("%s: got %d thoughts, %v", name, thoughts, err)
 		}
-		equal(t, name+" is given back", chatMessages(r.Message())[0].Reasoning == "sososo", back)
+		equal(t, name+" is sent back", chatMessages(r.Message())[0].Reasoning == "sososo", back)
 	}
 }
 
-func TestUsageThatIsNotToldIsEstimated(t *testing.T) {
+func TestMissingUsageIsEstimated(t *testing.T) {
 	s := modeltest.New(t, modeltest.Step{Text: "12345678", NoUsage: true})
 	r, _ := turn(t, apis["openai"](t, s), hello)
 	equal(t, "usage", r.Usage, Usage{In: 2, Out: 3, Estimated: true})
 }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrorsHaveAKind(t *testing.T) {
 	tests := []struct {
 		name string
 		step modeltest.Step
 		want Kind
 		temp bool
 	}{
-		{"a key that is refused", modeltest.Step{Status: 401}, KindAuth, false},
-		{"a key that may not", modeltest.Step{Status: 403, Kind: "permission_error"}, KindAuth, false},
+		{"a refused key", modeltest.Step{Status: 401}, KindAuth, false},
+		{"a key without permission", modeltest.Step{Status: 403, Kind: "permission_error"}, KindAuth, false},
 		{"too many requests", modeltest.Step{Status: 429, After: "7"}, KindRate, true},
 		{
 			"too many tokens at a time, in the words of Bedrock",
@@ -190,7 +190,7 @@ func TestErrorsAreTold(t *testing.T) {
 		},
 		{"an empty account", modeltest.Step{Status: 429, Kind: "insufficient_quota"}, KindQuota, false},
 		{"an overloaded provider", modeltest.Step{Status: 529}, KindOverload, true},
-		{"a provider without room", modeltest.Step{Status: 503}, KindOverload, true},
+		{"an unavailable provider", modeltest.Step{Status: 503}, KindOverload, true},
 		{"a provider that failed", modeltest.Step{Status: 500}, KindServer, true},
 		{"a conflict", modeltest.Step{Status: 409}, KindServer, true},
 		{"a request that took too long", modeltest.Step{Status: 408}, KindServer, true},
@@ -205,11 +205,11 @@ func TestErrorsAreTold(t *testing.T) {
 		{"a connection that is cut", modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut}, KindConnection, true},
 		{"a stream without its end", modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd}, KindConnection, true},
 		{"an error within the stream", modeltest.Step{Text: "a beginning", Break: modeltest.BreakError}, KindOverload, true},
-		{"a stream that is no JSON", modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, KindProtocol, false},
-		{"a reply without end", modeltest.Step{Flood: MaxReply + 1}, KindProtocol, false},
-		{"a line without end", modeltest.Step{Raw: "event: x\ndata: " + strings.Repeat("x", maxEvent+1)}, KindProtocol, false},
+		{"a stream that is not JSON", modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"}, KindProtocol, false},
+		{"an endless reply", modeltest.Step{Flood: MaxReply + 1}, KindProtocol, false},
+		{"an endless line", modeltest.Step{Raw: "event: x\ndata: " + strings.Repeat("x", maxEvent+1)}, KindProtocol, false},
 		{
-			"lines that are no events, without end",
+			"endless lines that are not events",
 			modeltest.Step{Raw: strings.Repeat(strings.Repeat("x", 1000)+"\n\n", 100)},
 			KindProtocol, false,
 		},
@@ -222,17 +222,17 @@ func TestErrorsAreTold(t *testing.T) {
 				equal(t, "temporary", e.Temporary(), tt.temp)
 				equal(t, "requests", len(s.Turns()), 1)
 				if strings.Contains(e.Error(), "sk-secret") {
-					t.Errorf("the error tells the key: %v", e)
+					t.Errorf("the error reveals the key: %v", e)
 				}
 				if tt.step.After != "" && e.After.Seconds() != 7 {
-					t.Errorf("to ask again after %v", e.After)
+					t.Errorf("got a retry after %v", e.After)
 				}
 			})
 		})
 	}
 }
 
-// Providers charge for what they read and wrote of a reply that broke off.
+// Providers charge for what they read and wrote for a reply that broke off.
 func TestRepliesThatBrokeOffHaveAUsage(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		said := strings.Repeat("word ", 100)
@@ -246,16 +246,16 @@ func TestRepliesThatBrokeOffHaveAUsage(t *testing.T) {
 				}
 			})
 			if u := r.Usage; err == nil || u.In < 2 || u.In > 3 || u.Out < 2 || u.Out > 127 || !u.Estimated {
-				t.Errorf("%s: the usage is %+v, the error %v", how, u, err)
+				t.Errorf("%s: got usage %+v, error %v", how, u, err)
 			}
 		}
 		m, _ := open(modeltest.Step{Status: 529})
 		r, _ := m.Turn(t.Context(), hello, func(Delta) {})
-		equal(t, "usage of a reply that had not begun", r.Usage, Usage{})
+		equal(t, "usage of a reply that did not begin", r.Usage, Usage{})
 	})
 }
 
-func TestServersThatAreNone(t *testing.T) {
+func TestServersWithoutTheAPI(t *testing.T) {
 	for name, newModel := range apis {
 		t.Run(name, func(t *testing.T) {
 			reach := func(h http.HandlerFunc) Model {
@@ -263,12 +263,12 @@ func TestServersThatAreNone(t *testing.T) {
 				t.Cleanup(srv.Close)
 				return newModel(t, &modeltest.Server{URL: srv.URL})
 			}
-			t.Run("nobody listens", func(t *testing.T) {
+			t.Run("there is no listener", func(t *testing.T) {
 				srv := httptest.NewServer(http.NotFoundHandler())
 				srv.Close()
 				fails(t, newModel(t, &modeltest.Server{URL: srv.URL}), hello, KindConnection)
 			})
-			t.Run("a redirect is not followed with the key", func(t *testing.T) {
+			t.Run("a redirect does not get the key", func(t *testing.T) {
 				other := modeltest.New(t, modeltest.Step{Text: "here"})
 				m := reach(func(w http.ResponseWriter, r *http.Request) {
 					http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
@@ -276,10 +276,10 @@ func TestServersThatAreNone(t *testing.T) {
 				e := fails(t, m, hello, KindProtocol)
 				equal(t, "requests to the other", len(other.Requests()), 0)
 				if !strings.Contains(e.Message, "base_url") {
-					t.Errorf("it says %q", e.Message)
+					t.Errorf("got the message %q", e.Message)
 				}
 			})
-			t.Run("a page is no stream", func(t *testing.T) {
+			t.Run("a web page is not a stream", func(t *testing.T) {
 				m := reach(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Content-Type", "application/json")
 					_, _ = w.Write([]byte(`{"choices":[]}`))
@@ -293,25 +293,25 @@ func TestServersThatAreNone(t *testing.T) {
 func TestATurnEndsWithItsContext(t *testing.T) {
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		stop := errors.New("somebody stopped it")
-		t.Run("while nothing has come", func(t *testing.T) {
+		t.Run("before the reply begins", func(t *testing.T) {
 			m, _ := open(modeltest.Step{Wait: make(chan struct{})})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go cancel(stop)
 			if _, err := m.Turn(ctx, hello, func(Delta) {}); !errors.Is(err, stop) {
-				t.Errorf("the error is %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
-		t.Run("while it comes in", func(t *testing.T) {
+		t.Run("during the reply", func(t *testing.T) {
 			m, _ := open(modeltest.Step{Flood: MaxReply})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			if _, err := m.Turn(ctx, hello, func(Delta) { cancel(stop) }); !errors.Is(err, stop) {
-				t.Errorf("the error is %v", err)
+				t.Errorf("got error %v", err)
 			}
 		})
 	})
 }
 
-// The models of Mistral that think answer in lists of parts.
+// Mistral's reasoning models answer with lists of parts.
 func TestATextMayComeInParts(t *testing.T) {
 	chunk := func(delta, more string) string {
 		return `data: {"choices":[{"index":0,"delta":{` + delta + `}` + more + `}]}` + "\n\n"

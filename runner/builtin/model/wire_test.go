@@ -8,8 +8,8 @@ import (
 	"taskyard/runner/builtin/model/modeltest"
 )
 
-// TestRequestsOnTheWire compares the body of a request that has everything
-// with testdata. Those files were made with the providers' own libraries.
+// TestRequestsOnTheWire compares the body of a complete request with testdata. The
+// files were made with the client libraries of the providers.
 func TestRequestsOnTheWire(t *testing.T) {
 	for api, open := range apis {
 		t.Run(api, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"taskyard/runner/tree"
 )
 
-// confined skips where the machine has no landlock that will do.
+// confined skips the test if the machine has no suitable Landlock.
 func confined(t *testing.T) {
 	t.Helper()
 	if k := machine(); k.Landlock < confine.Least || !k.Seccomp {
@@ -36,17 +36,17 @@ func bash(t *testing.T, b *Box, command string) string {
 	return r.Text
 }
 
-func TestBashTellsHowTheCommandEnded(t *testing.T) {
+func TestBashReportsHowTheCommandEnded(t *testing.T) {
 	confined(t)
 	b := newBox(t)
 	for _, tt := range []struct{ name, command, want string }{
 		{"output and errors come together", "echo one; echo two >&2; echo three", "one\ntwo\nthree\n"},
 		{"it works in the workspace", "pwd", b.opts.Root + "\n"},
-		{"silence is told", "true", "[no output, exit code 0]\n"},
+		{"missing output is reported", "true", "[no output, exit code 0]\n"},
 		{"a failure has its exit code", "echo bad; exit 3", "bad\n[exit code 3]\n"},
 		{"a signal is named", "kill -SEGV $$", "[killed by signal 11 (segmentation fault)]\n"},
-		{"there is no input", "cat; echo end", "end\n"},
-		{"what is no text is replaced", `printf 'a\xff\0b'`, "a\uFFFD\uFFFDb\n"},
+		{"stdin is empty", "cat; echo end", "end\n"},
+		{"invalid text is replaced", `printf 'a\xff\0b'`, "a\uFFFD\uFFFDb\n"},
 		{"each call starts fresh", "cd /usr; x=1", "[no output, exit code 0]\n"},
 		{"pipes and substitutions work", `paste -d+ <(echo 1) <(echo 2) | tr + -`, "1-2\n"},
 	} {
@@ -61,35 +61,35 @@ func TestBashTellsHowTheCommandEnded(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("the environment of the server is not seen", func(t *testing.T) {
+	t.Run("the environment of the server is not visible", func(t *testing.T) {
 		t.Setenv("PROVIDER_KEY", "hidden")
 		names := bash(t, newBox(t, func(o *Options) { o.Env = nil }), "env | cut -d= -f1 | sort | tr '\\n' ' '")
 		if want := "HOME LANG PATH PWD SHLVL TASKYARD_SHELL_ID TERM TMPDIR _ "; strings.TrimSpace(names) != strings.TrimSpace(want) {
-			t.Errorf("it sees %s", names)
+			t.Errorf("got the variables %s", names)
 		}
 	})
 }
 
-func TestBashReachesTheWorkspaceAndTheSystemOnly(t *testing.T) {
+func TestBashReachesOnlyTheWorkspaceAndTheSystem(t *testing.T) {
 	confined(t)
 	outside := secret(t)
 	b := newBox(t)
 	for _, tt := range []struct{ name, command, want string }{
 		{"it writes in the workspace", "mkdir -p a/b && echo x > a/f && mv a/f a/b/ && cat a/b/f", "x\n"},
-		{"it has a home and a place for the passing", "echo 1 > $HOME/x && echo 2 > $TMPDIR/y && cat $HOME/x $TMPDIR/y", "1\n2\n"},
+		{"it has a HOME and a TMPDIR", "echo 1 > $HOME/x && echo 2 > $TMPDIR/y && cat $HOME/x $TMPDIR/y", "1\n2\n"},
 		{"it runs the system's programs", "ls /usr/bin/env", "/usr/bin/env\n"},
 		{"nothing else can be read", "cat " + outside, "Permission denied"},
-		{"nor through a link", "ln -s " + outside + " link; cat link", "Permission denied"},
-		{"nor be linked to", "ln " + outside + " hard", "ln: "},
-		{"nor be emptied", "truncate -s 0 " + outside, "Permission denied"},
-		{"nor be removed", "rm -f " + outside, "Permission denied"},
-		{"nor be made", "echo x > " + filepath.Dir(outside) + "/new", "Permission denied"},
-		{"the system's folders are not written", "echo x > /usr/bin/zz-taskyard", "Permission denied"},
-		{"secrets of the system are not read", "cat /etc/shadow", "Permission denied"},
-		{"processes are not looked at", "cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "Permission denied"},
-		{"devices are not made", "mknod disk b 8 0", "mknod: "},
-		{"devices are not read", "head -c1 /dev/mem", "head: "},
-		{"nothing is mounted", "mount -t tmpfs x .", "mount: "},
+		{"not through a link either", "ln -s " + outside + " link; cat link", "Permission denied"},
+		{"another file cannot be linked to", "ln " + outside + " hard", "ln: "},
+		{"another file cannot be truncated", "truncate -s 0 " + outside, "Permission denied"},
+		{"another file cannot be removed", "rm -f " + outside, "Permission denied"},
+		{"no file can be created elsewhere", "echo x > " + filepath.Dir(outside) + "/new", "Permission denied"},
+		{"system folders are not writable", "echo x > /usr/bin/zz-taskyard", "Permission denied"},
+		{"secrets of the system are not readable", "cat /etc/shadow", "Permission denied"},
+		{"other processes are not readable", "cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", "Permission denied"},
+		{"devices cannot be created", "mknod disk b 8 0", "mknod: "},
+		{"devices cannot be read", "head -c1 /dev/mem", "head: "},
+		{"nothing can be mounted", "mount -t tmpfs x .", "mount: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) { has(t, bash(t, b, tt.command), tt.want) })
 	}
@@ -103,13 +103,13 @@ func TestBashReachesTheWorkspaceAndTheSystemOnly(t *testing.T) {
 		has(t, bash(t, b, "kill -0 "+strconv.Itoa(os.Getpid())), "not permitted")
 		has(t, bash(t, b, "kill -9 $PPID; echo still here"), "not permitted", "still here")
 	})
-	t.Run("the programs of root are not root", func(t *testing.T) {
+	t.Run("programs of root do not have its privileges", func(t *testing.T) {
 		if os.Getuid() != 0 {
 			t.Skip("the tests do not run as root")
 		}
 		has(t, bash(t, b, "chown 1234 . 2>&1; chroot . true 2>&1"), "chown: ", "chroot: ")
 	})
-	t.Run("folders can be opened for it", func(t *testing.T) {
+	t.Run("folders can be made readable", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.ReadOnly = []string{filepath.Dir(outside)} })
 		has(t, bash(t, b, "cat "+outside+"; echo x >> "+outside), "top secret", "Permission denied")
 	})
@@ -134,7 +134,7 @@ except OSError as e:
 func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 	confined(t)
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
-		t.Skip("there is no python3")
+		t.Skip("python3 is not installed")
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -146,7 +146,7 @@ func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 		want    []string
 	}{
 		{"closed", false, []string{"tcp closed 13", "udp closed 13", "unix closed 13", "pair open", "datagrams closed"}},
-		{"open, but for local daemons", true, []string{"tcp open", "udp open", "unix closed 13"}},
+		{"open, except for local daemons", true, []string{"tcp open", "udp open", "unix closed 13"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBox(t, func(o *Options) { o.Network = tt.network })
@@ -164,7 +164,7 @@ func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 // PID.
 const daemon = `setsid sh -c 'sleep 600 >/dev/null 2>&1 </dev/null & echo $! > pid' ; cat pid; `
 
-func gone(t *testing.T, text string) {
+func wantGone(t *testing.T, text string) {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(text, "\n", 2)[0]))
 	if err != nil {
@@ -178,26 +178,26 @@ func gone(t *testing.T, text string) {
 func TestNoProcessOutlivesACallOfBash(t *testing.T) {
 	confined(t)
 	b := newBox(t)
-	t.Run("when the command has ended", func(t *testing.T) {
+	t.Run("after the command ended", func(t *testing.T) {
 		out := bash(t, b, daemon)
-		gone(t, out)
+		wantGone(t, out)
 		has(t, out, "[1 process that it left running were ended]")
 	})
-	t.Run("when its time is over", func(t *testing.T) {
+	t.Run("after its timeout", func(t *testing.T) {
 		var r Result
 		limit := 1
-		for ; limit <= 64; limit *= 2 { // on a busy machine the time is over before the process is there
+		for ; limit <= 64; limit *= 2 { // on a busy machine, the time may be up before the process exists
 			if r = call(t, b, "bash", args{"command": daemon + "trap '' TERM; sleep 600", "timeout": limit}); !strings.HasPrefix(r.Text, "[") {
 				break
 			}
 		}
-		gone(t, r.Text)
+		wantGone(t, r.Text)
 		has(t, r.Text, fmt.Sprintf("[ended after %ds: give timeout (600 at most)", limit))
 		if !r.IsError {
-			t.Error("it is no error")
+			t.Error("got no error")
 		}
 	})
-	t.Run("when the run is stopped", func(t *testing.T) {
+	t.Run("after the run is stopped", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			defer cancel()
@@ -209,10 +209,10 @@ func TestNoProcessOutlivesACallOfBash(t *testing.T) {
 		}()
 		raw, _ := json.Marshal(args{"command": daemon + "echo x > ready; sleep 600"})
 		r := b.Call(ctx, "bash", raw)
-		gone(t, r.Text)
+		wantGone(t, r.Text)
 		has(t, r.Text, "the run is being stopped")
 	})
-	t.Run("when it forks without end", func(t *testing.T) {
+	t.Run("after endless forks", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.processes = 50 })
 		has(t, bash(t, b, "for i in $(seq 120); do sleep 300 & done; wait"), "more than 50 processes at one time")
 	})
@@ -224,28 +224,28 @@ func TestBashShowsBeginningAndEndOfALongOutput(t *testing.T) {
 	out := bash(t, b, "echo first; yes äöü | head -c 2000000; echo; echo last")
 	has(t, out, "first\n", "bytes are left out here; to get them run the command again with > out.txt", "last\n")
 	if n := len([]rune(out)); n < maxOutput || n > maxOutput+200 || strings.Contains(out, "\uFFFD") {
-		t.Errorf("%d characters are shown", n)
+		t.Errorf("got %d characters", n)
 	}
 	has(t, bash(t, b, "yes | head -c 30000"), strings.Repeat("y\n", 15_000))
 	has(t, bash(t, b, "yes | head -c 30002"), "[2 bytes are left out here")
 }
 
-func TestBashBoundsFilesAndMemory(t *testing.T) {
+func TestBashLimitsFilesAndMemory(t *testing.T) {
 	confined(t)
 	b := newBox(t)
 	has(t, bash(t, b, "ulimit -f -d -n -c -x 2>/dev/null; ulimit -f; ulimit -d; ulimit -n; ulimit -c"), "1048576\n4194304\n4096\n0\n")
 	has(t, bash(t, b, "truncate -s 2G big; ls big"), "File size limit exceeded")
 }
 
-func TestBashTellsWhichFilesChanged(t *testing.T) {
+func TestBashReportsWhichFilesChanged(t *testing.T) {
 	confined(t)
 	b := newBox(t)
 	old := file(t, b, "old", "x")
 	file(t, b, "touched", "x")
 	must(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
-	bash(t, b, "sleep 0.05") // the clock of files is coarse
+	bash(t, b, "sleep 0.05") // file times are coarse
 	r := call(t, b, "bash", args{"command": "mkdir d; echo > d/new; echo >> touched; cat old"})
 	if !slices.Equal(r.Files, []string{"d/new", "touched"}) {
-		t.Errorf("files are %v", r.Files)
+		t.Errorf("got the files %v", r.Files)
 	}
 }

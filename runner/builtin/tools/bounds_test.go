@@ -18,8 +18,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// within calls a tool that must end in time, whatever it is given.
-func within(t *testing.T, ctx context.Context, b *Box, most time.Duration, tool string, a args) Result {
+// within calls a tool that must end within a time, whatever its arguments.
+func within(t *testing.T, ctx context.Context, b *Box, limit time.Duration, tool string, a args) Result {
 	t.Helper()
 	raw, err := json.Marshal(a)
 	must(t, err)
@@ -28,14 +28,14 @@ func within(t *testing.T, ctx context.Context, b *Box, most time.Duration, tool 
 	select {
 	case r := <-done:
 		return r
-	case <-time.After(most):
-		t.Fatalf("%s %s does not end within %v", tool, cutMiddle(fmt.Sprint(a), 200), most)
+	case <-time.After(limit):
+		t.Fatalf("%s %s does not end within %v", tool, cutMiddle(fmt.Sprint(a), 200), limit)
 		return Result{}
 	}
 }
 
-// A search holds the entries of each folder on its way down.
-func TestASearchHoldsNoMoreThanALargeFolder(t *testing.T) {
+// A search holds the entries of each folder on its path.
+func TestTheMemoryOfASearchIsBounded(t *testing.T) {
 	t.Parallel()
 	const levels, each = 11, maxFolder / 10
 	b := newBox(t)
@@ -48,17 +48,17 @@ func TestASearchHoldsNoMoreThanALargeFolder(t *testing.T) {
 		}
 	}
 	if got := ok(t, b, "glob", args{"pattern": "**/b0"}); !strings.Contains(got, "not all was looked at") {
-		t.Errorf("it found %s", got)
+		t.Errorf("got %s", got)
 	}
 	got := ok(t, b, "glob", args{"pattern": "**/b0", "path": "a/a/a"})
 	if strings.Count(got, "b0\n") != levels-2 || strings.Contains(got, "not all") {
-		t.Errorf("in a folder of less it found %s", got)
+		t.Errorf("in a smaller folder, got %s", got)
 	}
 }
 
 // Each tool gets its most expensive input, and must end without being stopped.
-func TestEveryToolEndsWhateverItIsGiven(t *testing.T) {
-	const most = 3 * searchTime // the machine may be busy, and the race detector on
+func TestEveryToolEndsWithAnyInput(t *testing.T) {
+	const limit = 3 * searchTime // the machine may be busy, and the race detector may be on
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte(strings.Repeat(r.URL.Query().Get("p"), maxMarkdown)[:maxMarkdown]))
@@ -99,7 +99,7 @@ func TestEveryToolEndsWhateverItIsGiven(t *testing.T) {
 		{"fetch", args{"url": page.URL + "?p=%3Ctable%3E%3Ctr%3E%3Ctd%3E"}},
 	} {
 		begin := time.Now()
-		r := within(t, t.Context(), b, most, tt.tool, tt.args)
+		r := within(t, t.Context(), b, limit, tt.tool, tt.args)
 		t.Logf("%s %s: %v, %s", tt.tool, cutMiddle(fmt.Sprint(tt.args), 60), time.Since(begin).Round(time.Millisecond), cutMiddle(r.Text, 80))
 	}
 	refused(t, b, "grep", args{"pattern": "((a{30}){30}){30}"}, "pattern: ")
@@ -118,7 +118,7 @@ func TestAToolStopsWithItsRun(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("at its own bound", func(t *testing.T) {
+	t.Run("at its own limit", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.Root, o.searchTime = b.opts.Root, 100*time.Millisecond })
 		if r := within(t, t.Context(), b, 10*time.Second, "grep", slow); !r.IsError || r.Text != errTooLong.Error() {
 			t.Errorf("%+v", r)
@@ -135,7 +135,7 @@ func TestAToolStopsWithItsRun(t *testing.T) {
 		{"fetch", args{"url": "http://127.0.0.1:1/"}},
 		{"bash", args{"command": "sleep 600"}},
 	} {
-		t.Run(tt.tool+" does nothing for a run that ended", func(t *testing.T) {
+		t.Run(tt.tool+" does nothing for an ended run", func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if tt.tool == "bash" {
@@ -189,7 +189,7 @@ func TestGlobs(t *testing.T) {
 	}
 	for _, glob := range []string{"[a", "{a", "{a,{b}", `a\`, "[z-a]", "[", "[a-"} {
 		if _, err := matcher(t.Context(), ".", glob); err == nil {
-			t.Errorf("%s is accepted", glob)
+			t.Errorf("%s was accepted", glob)
 		}
 	}
 }

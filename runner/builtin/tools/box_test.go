@@ -17,7 +17,7 @@ func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
 	b := newBox(t, func(o *Options) { o.Granted = []string{"read", "list"} })
 	for _, tt := range []struct{ name, tool, want string }{
 		{"a tool that is not granted", "bash", "agent coder may not use bash: its tools are read, list"},
-		{"a tool that there is not", "teleport", `there is no tool "teleport": the tools of agent coder are read, list`},
+		{"an unknown tool", "teleport", `there is no tool "teleport": the tools of agent coder are read, list`},
 		{"case matters", "Read", `there is no tool "Read"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -28,12 +28,12 @@ func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
 		})
 	}
 	t.Run("the run continues", func(t *testing.T) { has(t, ok(t, b, "list", args{}), "is empty") })
-	t.Run("another error is no denial", func(t *testing.T) {
+	t.Run("another error is not a denial", func(t *testing.T) {
 		if r := call(t, b, "read", args{"path": "missing"}); r.Denied || !r.IsError {
 			t.Errorf("%+v", r)
 		}
 	})
-	t.Run("nothing is granted unless told", func(t *testing.T) {
+	t.Run("nothing is granted by default", func(t *testing.T) {
 		b := newBox(t, func(o *Options) { o.Granted = nil })
 		refused(t, b, "read", args{"path": "x"}, "agent coder may not use read: its tools are none")
 	})
@@ -57,7 +57,7 @@ func TestOnlyGrantedToolsAreDeclared(t *testing.T) {
 		}
 	}
 	if got := strings.Join(names, " "); got != "read edit" {
-		t.Errorf("declared are %s; bash cannot be confined here and must not be", got)
+		t.Errorf("got the declared tools %s; bash cannot be confined here and must not be declared", got)
 	}
 }
 
@@ -75,11 +75,11 @@ func TestArgumentsAreCheckedAndTheFieldIsNamed(t *testing.T) {
 		{"a number too small", "read", `{"path":"f","offset":0}`, `offset: minimum: 0 is less than 1`},
 		{"a number too large", "bash", `{"command":"true","timeout":601}`, `timeout: maximum: 601 is greater than 600`},
 		{"a huge number", "read", `{"path":"f","limit":1e99}`, `limit: maximum`},
-		{"no object", "read", `["f"]`, `type`},
+		{"not an object", "read", `["f"]`, `type`},
 		{"null", "read", `null`, `type`},
-		{"no JSON", "read", `{"path":`, `they are no JSON`},
+		{"not JSON", "read", `{"path":`, `they are no JSON`},
 		{"more than one value", "read", `{"path":"f"} {}`, `they are no JSON`},
-		{"too much", "create", `{"path":"f","content":"` + strings.Repeat("x", maxArgs) + `"}`, `bytes long, at most`},
+		{"arguments that are too long", "create", `{"path":"f","content":"` + strings.Repeat("x", maxArgs) + `"}`, `bytes long, at most`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := b.Call(t.Context(), tt.tool, json.RawMessage(tt.args))
@@ -96,24 +96,24 @@ func TestArgumentsAreCheckedAndTheFieldIsNamed(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatModelsSendOutOfHabit(t *testing.T) {
+func TestArgumentNamesOfOtherAgentsAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, func(o *Options) { o.AcceptUnconfinedShell = true })
 	place := file(t, b, "f", "one\n")
-	t.Run("file_path is taken for path", func(t *testing.T) {
+	t.Run("file_path is accepted as path", func(t *testing.T) {
 		has(t, ok(t, b, "read", args{"file_path": "f"}), "one")
 		has(t, ok(t, b, "grep", args{"file_path": "f", "pattern": "o.e"}), "one")
 	})
-	t.Run("old_string and new_string are taken for old_text and new_text", func(t *testing.T) {
+	t.Run("old_string and new_string are accepted as old_text and new_text", func(t *testing.T) {
 		ok(t, b, "edit", args{"file_path": "f", "old_string": "one", "new_string": "two <&>"})
 		if got := content(t, place); got != "two <&>\n" {
-			t.Errorf("the file is %q", got)
+			t.Errorf("the file contains %q", got)
 		}
 	})
 	t.Run("a description of a command is ignored", func(t *testing.T) {
 		has(t, ok(t, b, "bash", args{"command": "echo built", "description": "Build it", "timeout": 20}), "built")
 	})
-	t.Run("both names of one argument are refused", func(t *testing.T) {
+	t.Run("both names of an argument together are refused", func(t *testing.T) {
 		refused(t, b, "read", args{"path": "f", "file_path": "g"}, "file_path")
 	})
 	t.Run("values are checked under either name", func(t *testing.T) {
@@ -143,16 +143,16 @@ func TestAStoppedRunStopsItsTools(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatCannotBeUsedIsToldAtOnce(t *testing.T) {
+func TestAnUnusableWorkspaceIsReportedImmediately(t *testing.T) {
 	for _, root := range []string{"", "relative", filepath.Join(t.TempDir(), "missing")} {
 		if b, err := Open(Options{Root: root}); err == nil {
 			_ = b.Close()
-			t.Errorf("%q is taken", root)
+			t.Errorf("%q was accepted", root)
 		}
 	}
 }
 
-func TestCutsDoNotHalveCharacters(t *testing.T) {
+func TestCutsDoNotSplitCharacters(t *testing.T) {
 	if got := task.CutText("aää", 4); got != "aä" {
 		t.Errorf("got %q", got)
 	}
@@ -161,11 +161,11 @@ func TestCutsDoNotHalveCharacters(t *testing.T) {
 		_, _ = o.Write([]byte("äö"))
 	}
 	if text := o.text(); !utf8.ValidString(text) || strings.Contains(text, "\uFFFD") {
-		t.Error("a character was halved")
+		t.Error("a character was split")
 	}
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := count(n); got != want {
-			t.Errorf("%d is written %s", n, got)
+			t.Errorf("%d: got %s", n, got)
 		}
 	}
 }

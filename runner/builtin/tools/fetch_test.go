@@ -21,7 +21,7 @@ import (
 	"taskyard/task"
 )
 
-// serve starts a server that fetch may reach.
+// serve starts a server that fetch may access.
 func serve(t *testing.T, h http.HandlerFunc) (*Box, string) {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -68,21 +68,21 @@ func TestFetchTurnsPagesIntoText(t *testing.T) {
 		}
 	})
 	get := func(path string) string { return ok(t, b, "fetch", args{"url": url + path}) }
-	t.Run("HTML comes as Markdown, without scripts", func(t *testing.T) {
+	t.Run("HTML becomes Markdown, without scripts", func(t *testing.T) {
 		if got, want := get("/page"), url+"/page\n200 OK\n\n# Head\n\nA [link](/x) and **bold**.\n\n- one\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("encodings are heeded", func(t *testing.T) { has(t, get("/latin"), "grüße") })
-	t.Run("JSON is text", func(t *testing.T) { has(t, get("/json"), `{"a": 1}`) })
-	t.Run("it is a GET that tells nothing", func(t *testing.T) { has(t, get("/headers"), "GET[] []Taskyard") })
-	t.Run("pictures are refused", func(t *testing.T) {
+	t.Run("encodings are converted", func(t *testing.T) { has(t, get("/latin"), "grüße") })
+	t.Run("JSON is returned as text", func(t *testing.T) { has(t, get("/json"), `{"a": 1}`) })
+	t.Run("it is a GET that reveals nothing", func(t *testing.T) { has(t, get("/headers"), "GET[] []Taskyard") })
+	t.Run("images are refused", func(t *testing.T) {
 		refused(t, b, "fetch", args{"url": url + "/png"}, "the page is image/png (5 bytes), not text")
 	})
-	t.Run("what only calls itself text is refused", func(t *testing.T) {
+	t.Run("binary data declared as text is refused", func(t *testing.T) {
 		refused(t, b, "fetch", args{"url": url + "/liar"}, "not text")
 	})
-	t.Run("a page that nests without end is survived", func(t *testing.T) {
+	t.Run("an endlessly nested page does no harm", func(t *testing.T) {
 		if r := call(t, b, "fetch", args{"url": url + "/deep"}); !strings.Contains(r.Text, "x") {
 			t.Errorf("%+v", r)
 		}
@@ -125,18 +125,18 @@ func TestFetchIsBounded(t *testing.T) {
 			fmt.Fprint(w, big)
 		}
 	})
-	t.Run("100 KB are shown, the rest comes by offset", func(t *testing.T) {
+	t.Run("100 KB are shown, the rest is available by offset", func(t *testing.T) {
 		has(t, ok(t, b, "fetch", args{"url": url}), "[bytes 1 to 102,400 of 320,000; continue with offset=102401]")
 		rest := ok(t, b, "fetch", args{"url": url, "offset": 307201})
 		if !strings.HasSuffix(rest, big[307200:]+"\n") || strings.Contains(rest, "continue with") {
-			t.Errorf("the rest is %q", cutMiddle(rest, 200))
+			t.Errorf("got the rest %q", cutMiddle(rest, 200))
 		}
 		refused(t, b, "fetch", args{"url": url, "offset": 320001}, "offset: the text has 320,000 bytes")
 	})
-	t.Run("a page without end is cut, and that is told", func(t *testing.T) {
+	t.Run("an endless page is cut, and that is reported", func(t *testing.T) {
 		has(t, ok(t, b, "fetch", args{"url": url + "/endless"}), "[the page is larger than 1,048,576 bytes")
 	})
-	t.Run("a packed bomb is cut too", func(t *testing.T) { refused(t, b, "fetch", args{"url": url + "/bomb"}, "(1,048,576 bytes), not text") })
+	t.Run("a bomb is cut too", func(t *testing.T) { refused(t, b, "fetch", args{"url": url + "/bomb"}, "(1,048,576 bytes), not text") })
 	t.Run("five redirects are followed, six are not", func(t *testing.T) {
 		has(t, ok(t, b, "fetch", args{"url": url + "/hop?n=xxxxx"}), "arrived")
 		refused(t, b, "fetch", args{"url": url + "/hop?n=xxxxxx"}, "more than 5 redirects")
@@ -155,7 +155,7 @@ func TestFetchIsBounded(t *testing.T) {
 	})
 }
 
-func TestFetchReachesNoAddressOfTheOwnNetwork(t *testing.T) {
+func TestFetchReachesOnlyPublicAddresses(t *testing.T) {
 	var reached atomic.Int32
 	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached.Add(1); fmt.Fprint(w, "inner") }))
 	defer inner.Close()
@@ -164,25 +164,25 @@ func TestFetchReachesNoAddressOfTheOwnNetwork(t *testing.T) {
 	const notPublic = "leads to an address that is not public"
 	for _, tt := range []struct{ name, url, want string }{
 		{"loopback", "http://127.0.0.1/", notPublic},
-		{"its name", "http://localhost/", notPublic},
+		{"localhost", "http://localhost/", notPublic},
 		{"loopback as one number", "http://2130706433/", "url"},
-		{"loopback of version 6", "http://[::1]/", notPublic},
-		{"loopback mapped into version 6", "http://[::ffff:127.0.0.1]/", notPublic},
-		{"private mapped into version 6", "http://[::ffff:10.0.0.1]/", notPublic},
+		{"loopback of IPv6", "http://[::1]/", notPublic},
+		{"loopback mapped into IPv6", "http://[::ffff:127.0.0.1]/", notPublic},
+		{"a private address mapped into IPv6", "http://[::ffff:10.0.0.1]/", notPublic},
 		{"translated", "http://[64:ff9b::7f00:1]/", notPublic},
-		{"no address", "http://0.0.0.0/", notPublic},
+		{"the zero address", "http://0.0.0.0/", notPublic},
 		{"a private network", "http://10.1.2.3/", notPublic},
 		{"another private network", "https://192.168.0.1/", notPublic},
-		{"the cloud's own data", "http://169.254.169.254/latest/meta-data", notPublic},
-		{"carrier's network", "http://100.64.0.1/", notPublic},
-		{"a local network of version 6", "http://[fd00::1]/", notPublic},
-		{"a link of version 6", "http://[fe80::1]/", notPublic},
+		{"the metadata service of a cloud", "http://169.254.169.254/latest/meta-data", notPublic},
+		{"carrier-grade NAT", "http://100.64.0.1/", notPublic},
+		{"a local IPv6 network", "http://[fd00::1]/", notPublic},
+		{"a link-local IPv6 address", "http://[fe80::1]/", notPublic},
 		{"another port", "http://127.0.0.1:" + port + "/", "only the ports 80 and 443"},
 		{"a file", "file:///etc/passwd", "only http and https"},
 		{"another protocol", "gopher://127.0.0.1/", "only http and https"},
 		{"a password", "http://a:b@example.com/", "names and passwords"},
 		{"no host", "http:///x", "the host is missing"},
-		{"no address at all", "::", "url"},
+		{"an invalid URL", "::", "url"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := call(t, b, "fetch", args{"url": tt.url})
@@ -191,12 +191,12 @@ func TestFetchReachesNoAddressOfTheOwnNetwork(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a proxy is not asked", func(t *testing.T) {
+	t.Run("a proxy is not used", func(t *testing.T) {
 		t.Setenv("HTTP_PROXY", inner.URL)
 		t.Setenv("http_proxy", inner.URL)
 		call(t, newBox(t), "fetch", args{"url": "http://10.1.2.3/"})
 	})
-	t.Run("a redirect inwards is refused", func(t *testing.T) {
+	t.Run("a redirect to an internal address is refused", func(t *testing.T) {
 		outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1/", http.StatusFound)
 		}))
@@ -204,7 +204,7 @@ func TestFetchReachesNoAddressOfTheOwnNetwork(t *testing.T) {
 		refused(t, newBox(t, allowing(t, outer)), "fetch", args{"url": outer.URL}, notPublic)
 	})
 	if reached.Load() > 0 {
-		t.Error("the inner server was reached")
+		t.Error("the internal server was reached")
 	}
 }
 
@@ -233,8 +233,8 @@ func TestANameThatChangesItsAddressIsCheckedAtEachDial(t *testing.T) {
 	}
 }
 
-// rebinder is a name server on this machine that answers 127.0.0.1 once, and
-// then 127.0.0.2.
+// rebinder starts a local name server that answers 127.0.0.1 once, and then
+// 127.0.0.2.
 func rebinder(t *testing.T) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -273,12 +273,12 @@ func rebinder(t *testing.T) *net.Resolver {
 	}}
 }
 
-func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
+func TestHostilePagesAreConvertedQuickly(t *testing.T) {
 	for _, tt := range []struct{ name, piece string }{
-		{"marks of Markdown", "*_[`#\\"},
+		{"Markdown characters", "*_[`#\\"},
 		{"cells without a table", "<td>x"},
-		{"tags that stay open", "<b><p>"},
-		{"links in links", "<p><b><i><u><a href=y>z"},
+		{"unclosed tags", "<b><p>"},
+		{"nested links", "<p><b><i><u><a href=y>z"},
 		{"scripts without an end", "<script>x"},
 		{"comments", "x<!--"},
 	} {
@@ -286,11 +286,11 @@ func TestHostilePagesAreConvertedInLittleTime(t *testing.T) {
 			begun := time.Now()
 			out := markdown(strings.Repeat(tt.piece, maxMarkdown/len(tt.piece)))
 			if took := time.Since(begun); took > 20*time.Second || len(out) > 4*maxMarkdown {
-				t.Errorf("it took %v and made %d bytes", took, len(out))
+				t.Errorf("it took %v and returned %d bytes", took, len(out))
 			}
 		})
 	}
-	t.Run("a large page is given as its text", func(t *testing.T) {
+	t.Run("a large page is returned as plain text", func(t *testing.T) {
 		page := "<style>no</style><p>one &amp; two</p><script>no</script>" + strings.Repeat("<p class=x>three</p>", maxMarkdown/10)
 		if out := markdown(page); !strings.HasPrefix(out, "one & two\nthree\nthree\n") {
 			t.Errorf("got %q", task.ClipChars(out, 100))

@@ -24,34 +24,34 @@ func TestRead(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("500 lines are shown unless told", func(t *testing.T) {
+	t.Run("500 lines are shown by default", func(t *testing.T) {
 		out := ok(t, b, "read", args{"path": "long"})
 		has(t, out, "   500\tline 500\n[lines 1 to 500 of 2,500; continue with offset=501]\n")
 	})
-	t.Run("2,000 lines are the most", func(t *testing.T) {
+	t.Run("at most 2,000 lines are shown", func(t *testing.T) {
 		has(t, ok(t, b, "read", args{"path": "long", "limit": 2000}), "  2000\tline 2000\n[lines 1 to 2,000 of 2,500")
 		refused(t, b, "read", args{"path": "long", "limit": 2001}, "limit: maximum: 2001")
 	})
-	t.Run("the rest comes by offset", func(t *testing.T) {
+	t.Run("the rest is available by offset", func(t *testing.T) {
 		out := ok(t, b, "read", args{"path": "long", "offset": 2499})
 		if out != "  2499\tline 2499\n  2500\tline 2500\n" {
 			t.Errorf("got %q", out)
 		}
 		refused(t, b, "read", args{"path": "long", "offset": 2501}, "has 2,500 lines, line 2,501 is past its end")
 	})
-	t.Run("long lines are cut and can be gone through", func(t *testing.T) {
+	t.Run("long lines are cut, and can be read in parts", func(t *testing.T) {
 		file(t, b, "wide", "x\n"+strings.Repeat("ä", 2000)+"öend\n")
 		out := ok(t, b, "read", args{"path": "wide"})
 		has(t, out, "ä…\n[lines are cut at 2,000 characters, line 2 first; continue with offset=2 limit=1 column=2001]")
 		if got := ok(t, b, "read", args{"path": "wide", "offset": 2, "limit": 1, "column": 2001}); got != "     2\töend\n" {
-			t.Errorf("the rest is %q", got)
+			t.Errorf("got the rest %q", got)
 		}
 	})
-	t.Run("an answer has an end", func(t *testing.T) {
+	t.Run("an answer is bounded", func(t *testing.T) {
 		file(t, b, "big", strings.Repeat(strings.Repeat("x", 1999)+"\n", 2000))
 		out := ok(t, b, "read", args{"path": "big", "limit": 2000})
 		if has(t, out, "continue with offset=100]"); len(out) > maxReadChars+200 {
-			t.Errorf("%d bytes", len(out))
+			t.Errorf("got %d bytes", len(out))
 		}
 	})
 	t.Run("binary files are refused", func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 		}
 		has(t, ok(t, b, "read", args{"path": "latin", "column": 7990}), "x\uFFFD\n")
 	})
-	t.Run("an empty file is told", func(t *testing.T) {
+	t.Run("an empty file is reported", func(t *testing.T) {
 		file(t, b, "empty", "")
 		has(t, ok(t, b, "read", args{"path": "empty"}), "empty is empty")
 	})
@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 		must(t, os.Truncate(file(t, b, "huge", ""), maxReadSize+1))
 		refused(t, b, "read", args{"path": "huge"}, "16,777,217 bytes long")
 	})
-	t.Run("a folder is named as such", func(t *testing.T) {
+	t.Run("a folder is reported as such", func(t *testing.T) {
 		refused(t, b, "read", args{"path": "."}, "is a folder: use list")
 	})
 }
@@ -89,22 +89,22 @@ func TestList(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("the workspace is listed unless told", func(t *testing.T) {
+	t.Run("the workspace is listed by default", func(t *testing.T) {
 		if got := ok(t, b, "list", args{}); got != "d/\n" {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("1,000 entries are the most, the rest comes by offset", func(t *testing.T) {
+	t.Run("at most 1,000 entries are listed, the rest is available by offset", func(t *testing.T) {
 		for i := range 1003 {
 			file(t, b, fmt.Sprintf("many/%04d", i), "")
 		}
 		has(t, ok(t, b, "list", args{"path": "many"}), "0999 (0 bytes)\n[entries 1 to 1,000 of 1,003; continue with offset=1001]")
 		if got := ok(t, b, "list", args{"path": "many", "offset": 1001}); got != "1000 (0 bytes)\n1001 (0 bytes)\n1002 (0 bytes)\n" {
-			t.Errorf("the rest is %q", got)
+			t.Errorf("got the rest %q", got)
 		}
 		refused(t, b, "list", args{"path": "many", "offset": 1004}, "has 1,003 entries")
 	})
-	t.Run("an empty folder is told", func(t *testing.T) {
+	t.Run("an empty folder is reported", func(t *testing.T) {
 		must(t, os.Mkdir(filepath.Join(b.opts.Root, "none"), 0o777))
 		has(t, ok(t, b, "list", args{"path": "none"}), "none is empty")
 	})
@@ -131,16 +131,16 @@ func TestGlob(t *testing.T) {
 			}
 		})
 	}
-	t.Run("200 files are the most, the rest comes by offset", func(t *testing.T) {
+	t.Run("at most 200 files are listed, the rest is available by offset", func(t *testing.T) {
 		for i := range 202 {
 			file(t, b, fmt.Sprintf("many/%03d", i), "")
 		}
 		has(t, ok(t, b, "glob", args{"pattern": "many/*"}), "many/199\n[files 1 to 200 of 202; continue with offset=201")
 		if got := ok(t, b, "glob", args{"pattern": "many/*", "offset": 201}); got != "many/200\nmany/201\n" {
-			t.Errorf("the rest is %q", got)
+			t.Errorf("got the rest %q", got)
 		}
 	})
-	t.Run("folders below each other without end are told", func(t *testing.T) {
+	t.Run("endlessly nested folders are reported", func(t *testing.T) {
 		file(t, b, "deep/"+strings.Repeat("d/", maxDepth)+"last", "")
 		has(t, ok(t, b, "glob", args{"pattern": "deep/**"}), "no file matches\n[not all was looked at: 200,000 files and 100 folders")
 		has(t, ok(t, b, "glob", args{"pattern": "**/last", "path": "deep/d"}), "d/last\n")
@@ -173,13 +173,13 @@ func TestGrep(t *testing.T) {
 			"a.go-1-one\na.go-2-two\na.go:3:Needle here\na.go-4-four\na.go-5-five\na.go-6-six\na.go:7:needle\n",
 		},
 		{
-			"contexts that do not are separated",
+			"contexts that do not meet are separated",
 			args{"pattern": "one|needle", "context": 1, "path": "a.go"},
 			"a.go:1:one\na.go-2-two\n--\na.go-6-six\na.go:7:needle\n",
 		},
 		{"files are chosen by name", args{"pattern": "needle", "glob": "*.txt"}, "sub/b.txt:2:needle\n"},
 		{"or by path", args{"pattern": "needle", "glob": "sub/**"}, "sub/b.txt:2:needle\n"},
-		{"nothing is told", args{"pattern": "absent", "path": "a.go"}, "nothing matches\n"},
+		{"missing matches are reported", args{"pattern": "absent", "path": "a.go"}, "nothing matches\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := ok(t, b, "grep", tt.args); got != tt.want {
@@ -187,7 +187,7 @@ func TestGrep(t *testing.T) {
 			}
 		})
 	}
-	t.Run("100 hits are the most, the rest comes by offset", func(t *testing.T) {
+	t.Run("at most 100 hits are shown, the rest is available by offset", func(t *testing.T) {
 		file(t, b, "many/f", strings.Repeat("hit\n", 103))
 		has(t, ok(t, b, "grep", args{"pattern": "hit", "path": "many"}),
 			"many/f:100:hit\n[hits 1 to 100, there are more; continue with offset=101")
@@ -195,18 +195,18 @@ func TestGrep(t *testing.T) {
 			"pattern": "hit", "path": "many",
 			"offset": 101,
 		}); got != "many/f:101:hit\nmany/f:102:hit\nmany/f:103:hit\n" {
-			t.Errorf("the rest is %q", got)
+			t.Errorf("got the rest %q", got)
 		}
 		file(t, b, "exact/f", strings.Repeat("hit\n", 100))
 		if got := ok(t, b, "grep", args{"pattern": "hit", "path": "exact"}); strings.Contains(got, "more") {
-			t.Errorf("more than all: %q", got)
+			t.Errorf("got more than all: %q", got)
 		}
 	})
 	t.Run("long lines are cut", func(t *testing.T) {
 		file(t, b, "wide", "needle"+strings.Repeat("x", 1000))
 		has(t, ok(t, b, "grep", args{"pattern": "needle", "path": "wide"}), "x…\n[lines are cut at 500 characters; read shows them whole]")
 	})
-	t.Run("a file alone says why it is not searched", func(t *testing.T) {
+	t.Run("for a single file, the reason is reported why it is not searched", func(t *testing.T) {
 		refused(t, b, "grep", args{"pattern": "x", "path": "bin"}, "binary")
 		refused(t, b, "grep", args{"pattern": "x", "path": "h1"}, "2 names")
 	})
@@ -219,13 +219,13 @@ func TestGrep(t *testing.T) {
 func TestCreate(t *testing.T) {
 	b := newBox(t)
 	root := b.opts.Root
-	t.Run("parent folders are made", func(t *testing.T) {
+	t.Run("parent folders are created", func(t *testing.T) {
 		r := call(t, b, "create", args{"path": "a/b/c.txt", "content": "x\ny"})
 		if r.Text != "created a/b/c.txt (2 lines, 3 bytes)" || !slices.Equal(r.Files, []string{"a/b/c.txt"}) {
 			t.Errorf("%+v", r)
 		}
 		if content(t, filepath.Join(root, "a/b/c.txt")) != "x\ny" {
-			t.Error("the content is another")
+			t.Error("the content is wrong")
 		}
 	})
 	t.Run("nothing is overwritten", func(t *testing.T) {
@@ -233,10 +233,10 @@ func TestCreate(t *testing.T) {
 		must(t, os.Symlink("nowhere", filepath.Join(root, "dangling")))
 		refused(t, b, "create", args{"path": "dangling", "content": "z"}, "never overwrites")
 		if _, err := os.Lstat(filepath.Join(root, "nowhere")); err == nil {
-			t.Error("a file was made through a link")
+			t.Error("a file was created through a link")
 		}
 	})
-	t.Run("1 MiB is the most", func(t *testing.T) {
+	t.Run("at most 1 MiB is written", func(t *testing.T) {
 		r := call(t, b, "create", args{"path": "full", "content": strings.Repeat("x", maxWrite)})
 		if r.IsError || !slices.Equal(r.Files, []string{"full"}) {
 			t.Errorf("%+v", r)
@@ -244,7 +244,7 @@ func TestCreate(t *testing.T) {
 		refused(t, b, "create", args{"path": "over", "content": strings.Repeat("x", maxWrite+1)}, "content: ")
 		refused(t, b, "create", args{"path": "over", "content": strings.Repeat("ä", maxWrite/2+1)}, "content: it is 1,048,578 bytes long")
 	})
-	t.Run("a file is no folder", func(t *testing.T) {
+	t.Run("a file cannot be a folder", func(t *testing.T) {
 		refused(t, b, "create", args{"path": "full/x", "content": ""}, "full")
 		refused(t, b, "create", args{"path": "d/", "content": ""}, "names a folder")
 		refused(t, b, "create", args{"path": ".", "content": ""}, "names a folder")
@@ -266,49 +266,49 @@ func TestEdit(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		if got := content(t, path); got != "one\n2\ntwo and a half\nthree\n" {
-			t.Errorf("content is %q", got)
+			t.Errorf("got content %q", got)
 		}
 		if info, _ := os.Stat(path); info.Mode().Perm() != 0o750 {
 			t.Errorf("the mode is now %v", info.Mode())
 		}
 	})
-	t.Run("the own edit need not be read again", func(t *testing.T) { ok(t, b, "edit", edit("three", "3")) })
-	t.Run("what is not there is refused", func(t *testing.T) {
+	t.Run("a file need not be read again after an edit", func(t *testing.T) { ok(t, b, "edit", edit("three", "3")) })
+	t.Run("a missing text is refused", func(t *testing.T) {
 		refused(t, b, "edit", edit("absent", "x"), "old_text: not found in d/f.txt")
 	})
-	t.Run("more than one place is refused", func(t *testing.T) {
+	t.Run("more than one match is refused", func(t *testing.T) {
 		refused(t, b, "edit", edit("\n", "x"), "more than once in d/f.txt (lines 1, 2, 3, 4)")
 		file(t, b, "aaa", "aaa")
 		ok(t, b, "read", args{"path": "aaa"})
 		refused(t, b, "edit", args{"path": "aaa", "old_text": "aa", "new_text": "b"}, "more than once")
 	})
 	t.Run("no change is refused", func(t *testing.T) { refused(t, b, "edit", edit("one", "one"), "the same as old_text") })
-	t.Run("nothing to look for is refused", func(t *testing.T) { refused(t, b, "edit", edit("", "x"), "old_text: minLength") })
+	t.Run("an empty text is refused", func(t *testing.T) { refused(t, b, "edit", edit("", "x"), "old_text: minLength") })
 	t.Run("a file changed since is refused", func(t *testing.T) {
 		must(t, os.WriteFile(path, []byte("another\n"), 0o666))
 		refused(t, b, "edit", edit("one", "1"), "was changed since it was read")
 		ok(t, b, "read", args{"path": "d/f.txt"})
 		ok(t, b, "edit", edit("another", "mine"))
 	})
-	t.Run("a file is exchanged whole", func(t *testing.T) {
+	t.Run("a file is replaced atomically", func(t *testing.T) {
 		f, err := os.Open(path)
 		must(t, err)
 		defer func() { _ = f.Close() }()
 		ok(t, b, "edit", edit("mine", "yours"))
 		old := make([]byte, 100)
 		if n, _ := f.Read(old); string(old[:n]) != "mine\n" {
-			t.Errorf("who reads it meanwhile sees %q", old[:n])
+			t.Errorf("a concurrent reader sees %q", old[:n])
 		}
 		if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
-			t.Errorf("the folder holds %v", entries)
+			t.Errorf("the folder contains %v", entries)
 		}
 	})
-	t.Run("line ends of Windows stay", func(t *testing.T) {
+	t.Run("Windows line endings are kept", func(t *testing.T) {
 		win := file(t, b, "win", "a\r\nb\r\nc\r\n")
 		ok(t, b, "read", args{"path": "win"})
 		ok(t, b, "edit", args{"path": "win", "old_text": "a\nb", "new_text": "x\ny\nz"})
 		if got := content(t, win); got != "x\r\ny\r\nz\r\nc\r\n" {
-			t.Errorf("content is %q", got)
+			t.Errorf("got content %q", got)
 		}
 	})
 	t.Run("links are refused", func(t *testing.T) {

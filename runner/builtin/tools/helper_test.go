@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// The test binary plays the keeper of a shell command, too.
+// The test binary is also the keeper of a shell command.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == ToolShellArg {
 		testkit.EndHelper(ToolShellMain(os.Args[2:]))
@@ -31,10 +31,10 @@ func TestMain(m *testing.M) {
 
 var allTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit", "bash"}
 
-// newBox opens a box on a new workspace with all tools.
+// newBox returns a box with all tools on a new workspace.
 func newBox(t testing.TB, with ...func(*Options)) *Box {
 	t.Helper()
-	// Under the race detector a process waits a second before it ends.
+	// Under the race detector a process waits a second before it exits.
 	o := Options{Root: t.TempDir(), Agent: "coder", Granted: allTools, Env: []string{"GORACE=atexit_sleep_ms=0"}}
 	for _, f := range with {
 		f(&o)
@@ -62,7 +62,7 @@ func call(t testing.TB, b *Box, tool string, a args) Result {
 	return b.Call(t.Context(), tool, raw)
 }
 
-// ok calls a tool that must do its work.
+// ok calls a tool that must succeed.
 func ok(t testing.TB, b *Box, tool string, a args) string {
 	t.Helper()
 	r := call(t, b, tool, a)
@@ -72,16 +72,16 @@ func ok(t testing.TB, b *Box, tool string, a args) string {
 	return r.Text
 }
 
-// refused calls a tool that must refuse with these words.
+// refused calls a tool that must refuse with this text.
 func refused(t testing.TB, b *Box, tool string, a args, want string) {
 	t.Helper()
 	r := call(t, b, tool, a)
 	if !r.IsError || !strings.Contains(r.Text, want) {
-		t.Errorf("%s %s: error %v, %q; want a refusal with %q", tool, cutMiddle(fmt.Sprint(a), 200), r.IsError, cutMiddle(r.Text, 1000), want)
+		t.Errorf("%s %s: got error %v, %q; want a refusal with %q", tool, cutMiddle(fmt.Sprint(a), 200), r.IsError, cutMiddle(r.Text, 1000), want)
 	}
 }
 
-// has checks a text for words.
+// has checks that a text contains words.
 func has(t testing.TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -91,7 +91,7 @@ func has(t testing.TB, text string, words ...string) {
 	}
 }
 
-// file writes a file of the workspace and returns its place on the disk.
+// file writes a file in the workspace and returns its path.
 func file(t testing.TB, b *Box, name, content string) string {
 	t.Helper()
 	path := filepath.Join(b.opts.Root, name)
@@ -130,13 +130,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func TestEveryToolThatADefinitionMayNameIsHereButTask(t *testing.T) {
+func TestEveryToolOfADefinitionExceptTaskExists(t *testing.T) {
 	for _, name := range task.KnownTools {
 		if (find(name) == nil) != (name == "task") {
 			t.Errorf("%s is missing, or is not known to definitions", name)
 		}
 	}
 	if n := len(table()); n != len(task.KnownTools)-1 {
-		t.Errorf("there are %d tools", n)
+		t.Errorf("got %d tools", n)
 	}
 }

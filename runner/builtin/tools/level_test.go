@@ -17,51 +17,51 @@ const (
 	noIDs     = "not enforced: setuid bits and namespaces (seccomp)"
 )
 
-func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
+func TestTheLevelNamesWhatIsEnforced(t *testing.T) {
 	full := &kernel{Kernel: confine.Kernel{Landlock: 7, Seccomp: true, Attributes: true}, bwrap: "/usr/bin/bwrap"}
 	for _, tt := range []struct {
 		name string
 		o    Options
 		want string
 	}{
-		{"landlock is the best", Options{kernel: full}, "landlock v7 + no network"},
+		{"Landlock is preferred", Options{kernel: full}, "landlock v7 + no network"},
 		{"the network may be open", Options{kernel: full, Network: true}, "landlock v7, network open"},
 		{
-			"an old landlock does with a filter",
+			"an old Landlock needs a filter",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}},
 			"landlock v3 + no network; " + noSignals,
 		},
 		{
-			"it does without when the network is open",
+			"it needs none if the network is open",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 3}}, Network: true},
 			"landlock v3, network open; " + noSignals + "; " + noSeccomp,
 		},
-		{"without a filter it cannot close the network", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 4}}}, "off"},
+		{"without a filter, it cannot close the network", Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 4}}}, "off"},
 		{
-			"a new one can",
+			"a new Landlock can",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 10, Seccomp: true}}},
 			"landlock v10 + no network; not enforced: modes and times of the account's files, the data folder's among them (seccomp notifications)",
 		},
 		{
-			"one that lets files be emptied will not do",
+			"a Landlock that lets files be truncated is not used",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2, Seccomp: true, Attributes: true}}},
 			"off",
 		},
 		{
-			"bubblewrap is next",
+			"bubblewrap is the second choice",
 			Options{kernel: &kernel{Kernel: confine.Kernel{Landlock: 2}, bwrap: "/bin/bwrap"}},
 			"bubblewrap + no network; " + noIDs,
 		},
-		{"with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open; " + noIDs},
-		{"it can be asked for", Options{kernel: full, Shell: ShellBubblewrap}, "bubblewrap + no network"},
-		{"what is asked for and missing is not replaced", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Shell: ShellLandlock}, "off"},
-		{"nothing is refused", Options{kernel: &kernel{}}, "off"},
-		{"unless an admin accepts it", Options{kernel: &kernel{}, AcceptUnconfinedShell: true}, "none"},
-		{"the network is closed even then", Options{
+		{"bubblewrap with a network", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Network: true}, "bubblewrap, network open; " + noIDs},
+		{"bubblewrap can be chosen", Options{kernel: full, Shell: ShellBubblewrap}, "bubblewrap + no network"},
+		{"a missing choice is not replaced", Options{kernel: &kernel{bwrap: "/bin/bwrap"}, Shell: ShellLandlock}, "off"},
+		{"without either, bash is off", Options{kernel: &kernel{}}, "off"},
+		{"unless an admin accepts an unconfined shell", Options{kernel: &kernel{}, AcceptUnconfinedShell: true}, "none"},
+		{"even then, the network is closed", Options{
 			kernel:                &kernel{Kernel: confine.Kernel{Seccomp: true, Attributes: true}},
 			AcceptUnconfinedShell: true,
 		}, "none + no network"},
-		{"accepting takes nothing away", Options{kernel: full, AcceptUnconfinedShell: true}, "landlock v7 + no network"},
+		{"accepting does not weaken a confinement", Options{kernel: full, AcceptUnconfinedShell: true}, "landlock v7 + no network"},
 		{"off is off", Options{kernel: full, Shell: ShellOff, AcceptUnconfinedShell: true}, "off"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestTheLevelSaysWhatIsEnforced(t *testing.T) {
 	}
 }
 
-func TestBashIsRefusedWhereItCannotBeConfined(t *testing.T) {
+func TestBashIsRefusedIfItCannotBeConfined(t *testing.T) {
 	b := newBox(t, func(o *Options) { o.kernel = &kernel{} })
 	refused(t, b, "bash", args{"command": "echo x > made"}, "it cannot be confined here")
 	if _, err := os.Stat(filepath.Join(b.opts.Root, "made")); err == nil {
@@ -80,12 +80,12 @@ func TestBashIsRefusedWhereItCannotBeConfined(t *testing.T) {
 	}
 }
 
-func TestBashRunsUnconfinedOnlyWhenAccepted(t *testing.T) {
+func TestBashRunsUnconfinedOnlyIfAccepted(t *testing.T) {
 	outside := secret(t)
 	b := newBox(t, func(o *Options) { o.kernel, o.AcceptUnconfinedShell = &kernel{}, true })
 	out := bash(t, b, daemon+"cat "+outside)
 	has(t, out, "top secret", "1 process that it left running")
-	gone(t, out)
+	wantGone(t, out)
 }
 
 func TestAnOlderLandlockConfinesToo(t *testing.T) {
@@ -98,14 +98,14 @@ func TestAnOlderLandlockConfinesToo(t *testing.T) {
 		"Permission denied", "x\n", "tcp/127.0.0.1/80: ")
 }
 
-// TestBubblewrap needs the program: BWRAP names it where it is not installed.
+// TestBubblewrapConfines needs the program: BWRAP names it if it is not installed.
 func TestBubblewrapConfines(t *testing.T) {
 	if path := os.Getenv("BWRAP"); path != "" {
 		t.Setenv("PATH", filepath.Dir(path)+":"+os.Getenv("PATH"))
 	}
 	path := workingBubblewrap()
 	if path == "" {
-		t.Skip("bubblewrap is not here, or does not work")
+		t.Skip("bubblewrap is missing, or does not work")
 	}
 	outside := secret(t)
 	b := newBox(t, func(o *Options) { o.kernel = &kernel{bwrap: path} })
@@ -118,13 +118,13 @@ func TestBubblewrapConfines(t *testing.T) {
 	r := call(t, b, "bash", args{"command": daemon + "sleep 600", "timeout": 1})
 	has(t, r.Text, "ended after 1s")
 	if left := below(); len(left) > 0 {
-		t.Errorf("left are %v", left)
+		t.Errorf("left behind: %v", left)
 	}
 }
 
-func TestAKeeperThatDiesTakesItsCommandAlong(t *testing.T) {
+func TestTheCommandEndsWithItsKeeper(t *testing.T) {
 	confined(t)
-	// Below version 6 landlock does not keep a command from its keeper.
+	// Before version 6, Landlock does not protect a keeper from its command.
 	b := newBox(t, func(o *Options) {
 		o.kernel = &kernel{Kernel: confine.Kernel{Landlock: 3, Seccomp: true, Attributes: true}}
 	})
@@ -132,11 +132,11 @@ func TestAKeeperThatDiesTakesItsCommandAlong(t *testing.T) {
 	if !r.IsError || !strings.Contains(r.Text, "bash was lost") {
 		t.Errorf("%+v", r)
 	}
-	gone(t, content(t, filepath.Join(b.opts.Root, "pid")))
+	wantGone(t, content(t, filepath.Join(b.opts.Root, "pid")))
 }
 
 func TestTheKeeperIsNotForPeople(t *testing.T) {
 	if code := ToolShellMain(nil); code != 2 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 }

@@ -41,19 +41,19 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 		{"an absolute path outside", outside, "outside the workspace"},
 		{"the root of the machine", "/", "outside the workspace"},
 		{"a folder above", "../x", "outside the workspace"},
-		{"a folder above, later", "sub/../../x", "outside the workspace"},
-		{"a neighbour whose name begins alike", root + "x/secret", "outside the workspace"},
-		{"processes", "/proc/self/environ", "outside the workspace"},
+		{"a folder above, further on", "sub/../../x", "outside the workspace"},
+		{"a sibling with the same prefix", root + "x/secret", "outside the workspace"},
+		{"a file of processes", "/proc/self/environ", "outside the workspace"},
 		{"a link to a file outside", "out", "leads out of the workspace"},
 		{"a link to a folder outside", "outdir/secret", "leads out of the workspace"},
-		{"a link upwards", "up/etc/passwd", "leads out of the workspace"},
-		{"a link that goes in and out", "dots", "leads out of the workspace"},
-		{"a link to processes", "proc/environ", "leads out of the workspace"},
+		{"a link to a folder above", "up/etc/passwd", "leads out of the workspace"},
+		{"a link that leaves and returns", "dots", "leads out of the workspace"},
+		{"a link to files of processes", "proc/environ", "leads out of the workspace"},
 		{"a link to itself", "sub/loop", "sub/loop"},
 		{"a pipe", "fifo", "is a pipe"},
 		{"a socket", "socket", "is a socket"},
-		{"a second name of a file", "hard", "has 2 names (hard links)"},
-		{"NUL in a path", "a\x00b", "holds NUL"},
+		{"a hard link", "hard", "has 2 names (hard links)"},
+		{"a path with a NUL", "a\x00b", "holds NUL"},
 		{"a very long path", strings.Repeat("a/", 2100) + "x", "path: maxLength"},
 		{"a very long name", strings.Repeat("a", 300), "file name too long"},
 	} {
@@ -62,7 +62,7 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 			for _, tool := range []string{"list", "glob", "grep", "create", "edit"} {
 				r := call(t, b, tool, args{"path": tt.path, "pattern": "x", "content": "x", "old_text": "top", "new_text": "x"}.only(tool))
 				if !r.IsError {
-					t.Errorf("%s does it: %s", tool, r.Text)
+					t.Errorf("%s was not refused: %s", tool, r.Text)
 				}
 			}
 		})
@@ -70,23 +70,23 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 	if content(t, outside) != "top secret" {
 		t.Error("the file outside was changed")
 	}
-	t.Run("nothing found by a search is outside", func(t *testing.T) {
+	t.Run("a search finds nothing outside", func(t *testing.T) {
 		has(t, ok(t, b, "grep", args{"pattern": "secret|root:"}), "nothing matches")
 	})
-	t.Run("an absolute path inside is understood", func(t *testing.T) {
+	t.Run("an absolute path inside is accepted", func(t *testing.T) {
 		has(t, ok(t, b, "read", args{"path": filepath.Join(root, "sub/in.txt")}), "inside")
 	})
 	t.Run("a link that stays inside is followed", func(t *testing.T) {
 		has(t, ok(t, b, "read", args{"path": "good"}), "inside")
 	})
-	t.Run("messages do not name folders of the machine", func(t *testing.T) {
+	t.Run("messages do not contain paths of the machine", func(t *testing.T) {
 		if r := call(t, b, "read", args{"path": "missing"}); strings.Contains(r.Text, root) {
 			t.Error(r.Text)
 		}
 	})
 }
 
-// only keeps the arguments that a tool knows.
+// only returns the arguments that a tool accepts.
 func (a args) only(tool string) args {
 	known := map[string]string{
 		"list": "path", "glob": "path pattern", "grep": "path pattern",
@@ -116,11 +116,11 @@ func TestAnotherFileSystemIsRefused(t *testing.T) {
 	has(t, ok(t, b, "grep", args{"pattern": "needle"}), "nothing matches")
 	has(t, ok(t, b, "glob", args{"pattern": "**"}), "no file matches")
 	if _, err := os.Stat(filepath.Join(mount, "new")); err == nil {
-		t.Error("a folder was made there")
+		t.Error("a folder was created there")
 	}
 }
 
-func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
+func TestALinkSwappedInARaceIsNotFollowed(t *testing.T) {
 	b := newBox(t)
 	outside := secret(t)
 	file(t, b, "d/secret", "harmless")
@@ -129,8 +129,8 @@ func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	var calls atomic.Int64
-	// linger lets the other side come in, now and then, in each state: on a
-	// busy machine it might else never meet one.
+	// linger gives the other side time, now and then, in each state: on a busy
+	// machine, it might otherwise never meet one of them.
 	linger := func() {
 		if rand.IntN(3) > 0 {
 			return
@@ -157,7 +157,7 @@ func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
 			linger()
 			_ = os.Symlink(filepath.Dir(outside), dir)
 			linger()
-			_ = os.RemoveAll(dir) // what create may have made
+			_ = os.RemoveAll(dir) // what create may have created
 		}
 	})
 	seen := 0
@@ -178,17 +178,17 @@ func TestALinkSwappedInARaceLeadsNowhere(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(outside), "planted")); err == nil {
-		t.Error("a file was made outside")
+		t.Error("a file was created outside")
 	}
 	if content(t, outside) != "top secret" {
 		t.Error("the file outside was changed")
 	}
 	if seen == 0 {
-		t.Error("the file inside was never read: the race shows nothing")
+		t.Error("the file inside was never read: the race proves nothing")
 	}
 }
 
-// FuzzPath gives any path to the tools of a workspace that is full of traps.
+// FuzzPath passes any path to the tools of a workspace that is full of traps.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{
 		"a.txt", "../x", "/etc/passwd", "out", "outdir/secret", "a/../../x", "\x00",
@@ -213,16 +213,16 @@ func FuzzPath(f *testing.F) {
 				a["pattern"] = "[st]*"
 			}
 			if text := call(t, b, tool, a).Text; strings.Contains(text, "top secret") || strings.Contains(text, "root:") {
-				t.Errorf("%s of %q shows %q", tool, path, text)
+				t.Errorf("%s of %q returned %q", tool, path, text)
 			}
 		}
 		r := call(t, b, "create", args{"path": path, "content": "new"})
 		for _, made := range r.Files {
-			must(t, os.Remove(filepath.Join(b.opts.Root, made))) // fails when it lies elsewhere
+			must(t, os.Remove(filepath.Join(b.opts.Root, made))) // fails if it is elsewhere
 		}
 		entries, err := os.ReadDir(filepath.Dir(outside))
 		if err != nil || len(entries) != 1 || content(t, outside) != "top secret" {
-			t.Errorf("%q changed what lies outside: %v %v", path, entries, err)
+			t.Errorf("%q changed files outside: %v %v", path, entries, err)
 		}
 	})
 }
@@ -245,6 +245,6 @@ func TestFilesOfTheInstanceAreNotOpened(t *testing.T) {
 	has(t, ok(t, b, "grep", args{"pattern": "needle"}), "nothing matches")
 	has(t, ok(t, b, "glob", args{"pattern": "**"}), "no file matches")
 	if got := content(t, database); got != "needle" {
-		t.Errorf("the database is %q", got)
+		t.Errorf("the database contains %q", got)
 	}
 }
