@@ -29,24 +29,24 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 		return out, code
 	}
-	t.Run("a good one has a mark, and the code is 0", func(t *testing.T) {
+	t.Run("a valid file has a check mark, and the exit code is 0", func(t *testing.T) {
 		if out, code := check(good); code != exitOK || !strings.HasPrefix(out, "✓ "+good+": valid\n") {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("a warning names line, reason and hint, and the code is 0", func(t *testing.T) {
+	t.Run("a warning names line, reason and hint, and the exit code is 0", func(t *testing.T) {
 		out, code := check(odd)
 		if code != exitOK || !strings.HasPrefix(out, "⚠ ") || !strings.Contains(out, "⚠ line 3: ") || !strings.Contains(out, "Teleport") {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("one invalid file of several makes it 1", func(t *testing.T) {
+	t.Run("with one invalid file of several, the exit code is 1", func(t *testing.T) {
 		out, code := check(good, bad)
 		if code != exitRefused || !strings.Contains(out, "✓ "+good) || !strings.Contains(out, "✗ "+bad) || !strings.Contains(out, "✗ line 4: ") {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("runners are those of the data folder", func(t *testing.T) {
+	t.Run("runners are read from the data folder", func(t *testing.T) {
 		if out, code := check(runner); code != exitRefused || !strings.Contains(out, "mine") {
 			t.Errorf("%d %s", code, out)
 		}
@@ -58,7 +58,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("it explains what the agent is, and what it may do under its runner", func(t *testing.T) {
+	t.Run("it shows what the agent is, and what it may do with its runner", func(t *testing.T) {
 		full := file("full.md", "---\ndescription: Runs it all\ntools: Read, Bash(git:*), Task\nrunner: mine\nmodel: "+
 			"opus\nmodels: {low: haiku}\nmax_turns: 7\nmax_tokens: 900\nmax_cost_usd_per_day: 2\ntimeout: 90s\n---\nRun.\n")
 		out, code := check(full)
@@ -72,11 +72,11 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			"limits         1m30s, 2m without progress, 7 turns, 900 tokens, 1 at a time", "per day        $2.00", "may use        tasks",
 		} {
 			if !strings.Contains(out, want) {
-				t.Errorf("no %q in\n%s", want, out)
+				t.Errorf("%q is not in\n%s", want, out)
 			}
 		}
 		if out, _ := check("-q", full); strings.Contains(out, "limits") || !strings.HasPrefix(out, "⚠ ") {
-			t.Errorf("-q prints %s", out)
+			t.Errorf("with -q, got %s", out)
 		}
 	})
 	t.Run("a file in the folder of an instance is checked with its configuration", func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("without an instance nothing is known about runners, which is no error", func(t *testing.T) {
+	t.Run("without an instance, runners are not checked, which is not an error", func(t *testing.T) {
 		other := put(t, filepath.Join(t.TempDir(), "other.md"), "---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n")
 		out, _, code := do(t, "", "agent", "check", other)
 		if code != exitOK || !strings.Contains(out, `⚠ line 4: the runner "mine" was not checked: no configuration was found`) ||
@@ -96,7 +96,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %s", code, out)
 		}
 	})
-	t.Run("--json is one document", func(t *testing.T) {
+	t.Run("--json prints one document", func(t *testing.T) {
 		out, code := check("--json", good, bad)
 		var doc struct {
 			Agents []struct {
@@ -110,14 +110,14 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("%d %v %s", code, err, out)
 		}
 	})
-	t.Run("a file that is not there is wrong usage", func(t *testing.T) {
+	t.Run("a missing file is a usage error", func(t *testing.T) {
 		if _, code := check(good + "x"); code != exitUsage {
 			t.Errorf("%d", code)
 		}
 	})
 }
 
-func TestCheckWarnsOfReviewersWhoCannotVote(t *testing.T) {
+func TestTheCheckWarnsAboutReviewersWhoCannotVote(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	must(t, "", "token", "create", "--data", dir, "--scope", "admin")
@@ -128,6 +128,6 @@ func TestCheckWarnsOfReviewersWhoCannotVote(t *testing.T) {
 	said := must(t, "", "check", "--data", dir)
 	if !strings.Contains(said, "agent reader: warning: review.from[1]: no reviewer or admin is called myra") ||
 		!strings.Contains(said, "0 invalid") {
-		t.Errorf("it says %s", said)
+		t.Errorf("got %s", said)
 	}
 }

@@ -24,8 +24,8 @@ import (
 
 const ownAgent = "---\nname: own\ndescription: Made here.\ntools: read\n---\nWork on it.\n"
 
-// wholeInstance is an instance with all that a backup is to hold, whose server
-// runs.
+// wholeInstance returns a running server of an instance with everything that a
+// backup must contain.
 func wholeInstance(t *testing.T) *server {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -40,7 +40,7 @@ func wholeInstance(t *testing.T) *server {
 	return s
 }
 
-// files returns the texts of the files below a folder by their path.
+// files returns the contents of the files below a folder by their path.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -58,7 +58,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-func TestABackupHoldsTheWholeInstance(t *testing.T) {
+func TestABackupContainsTheWholeInstance(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	dir := t.TempDir()
@@ -71,44 +71,44 @@ func TestABackupHoldsTheWholeInstance(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "data")
 		said := must(t, "", "restore", "--data", to, file)
 		if strings.Contains(said, "kept in") {
-			t.Errorf("nothing was there: %s", said)
+			t.Errorf("reported as kept although nothing was there: %s", said)
 		}
 		got := files(t, to)
 		for _, name := range []string{"taskyard.toml", "agents/own.md", "notes/deep/extra.txt", "yard-id"} {
 			if got[name] != want[name] || got[name] == "" {
-				t.Errorf("%s is %q after a restore, was %q", name, got[name], want[name])
+				t.Errorf("after a restore, %s contains %q, want %q", name, got[name], want[name])
 			}
 		}
 		if has := got["runs/run-7-1/work/result.txt"] == "of a run"; has != (file == with) {
-			t.Errorf("%s: the folder of a run is there: %v", file, has)
+			t.Errorf("%s: the folder of a run exists: %v", file, has)
 		}
 		for name := range got {
 			own := name == "taskyard.db" || name == "taskyard.db.lock"
 			if strings.HasPrefix(name, "runs/tree-") || strings.HasPrefix(name, "taskyard.db") && !own {
-				t.Errorf("%s: %s is restored", file, name)
+				t.Errorf("%s: %s was restored", file, name)
 			}
 		}
 		if said := must(t, "", "check", "--data", to); !strings.Contains(said, "0 invalid") {
-			t.Errorf("check says %s", said)
+			t.Errorf("got %s", said)
 		}
 		again := newServer(t, "serve")
 		again.data = to
 		again.start()
 		agents := call[any](t, again.api(again.token("--scope", "read", "--name", "reader")), "GET", "/api/agents", nil)
 		if !strings.Contains(fmt.Sprint(agents), "own") {
-			t.Errorf("the restored server has the agents %v", agents)
+			t.Errorf("got the agents %v on the restored server", agents)
 		}
 		if !strings.Contains(again.log.String(), "the data folder is a copy") {
-			t.Error("a restored instance elsewhere takes itself for its original")
+			t.Error("an instance restored elsewhere is not recognized as a copy")
 		}
 		again.kill()
 	}
 }
 
-// TestABackupUnderLoadIsOfOneMoment backs up while tasks are made as fast as
-// they can be: each that was acknowledged before is in it, and none without those
-// before it.
-func TestABackupUnderLoadIsOfOneMoment(t *testing.T) {
+// TestABackupUnderLoadIsConsistent backs up while tasks are created as fast as
+// possible: the backup contains every task that was acknowledged before it started,
+// and no task without all earlier ones.
+func TestABackupUnderLoadIsConsistent(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	api := s.api(s.token("--scope", "operate", "--name", "load"))
@@ -127,7 +127,7 @@ func TestABackupUnderLoadIsOfOneMoment(t *testing.T) {
 			}
 		}
 	}()
-	testkit.Eventually(t, "tasks are made", func() bool { return made.Load() > 20 })
+	testkit.Eventually(t, "tasks are created", func() bool { return made.Load() > 20 })
 	before := made.Load()
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)
@@ -146,7 +146,7 @@ func TestABackupUnderLoadIsOfOneMoment(t *testing.T) {
 	}
 }
 
-func TestABackupSaysWhatItHolds(t *testing.T) {
+func TestABackupListsItsContents(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
@@ -164,12 +164,12 @@ func TestABackupSaysWhatItHolds(t *testing.T) {
 	defer a.Close()
 	m := a.Manifest
 	if m.Schema < 1 || m.Instance == "" || m.LogEnd == "" || m.Version == "" || m.Runs || !m.Has("taskyard.db") || m.Created.IsZero() {
-		t.Errorf("the manifest is %+v", m)
+		t.Errorf("got the manifest %+v", m)
 	}
 	if err := a.Files(nil); err != nil {
 		t.Error(err)
 	}
-	// Other programs read it too.
+	// Other programs can read it too.
 	installed(t, "zstd", "apt-get install zstd")
 	out, err := exec.CommandContext(t.Context(), "tar", "--zstd", "-xOf", file, "manifest.json").Output()
 	if err != nil {
@@ -177,12 +177,12 @@ func TestABackupSaysWhatItHolds(t *testing.T) {
 	}
 	var same archive.Manifest
 	if err := json.Unmarshal(out, &same); err != nil || same.LogEnd != m.LogEnd {
-		t.Errorf("tar reads %s, %v", out, err)
+		t.Errorf("tar lists %s, %v", out, err)
 	}
 }
 
-// damage changes a byte of an archive, at i or where the next one is on which
-// its content depends: some bits of zstd carry nothing, 13 bytes of 17,500.
+// damage changes a byte of an archive, at i or at the next one that its content
+// depends on: some bits of zstd have no meaning, 13 bytes of 17,500.
 func damage(t *testing.T, b []byte, i int) (at int, bad []byte) {
 	t.Helper()
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
@@ -205,7 +205,7 @@ func damage(t *testing.T, b []byte, i int) (at int, bad []byte) {
 	return 0, nil
 }
 
-func TestADamagedBackupIsRefusedByItsPart(t *testing.T) {
+func TestTheDamagedPartOfABackupIsNamed(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
@@ -221,38 +221,38 @@ func TestADamagedBackupIsRefusedByItsPart(t *testing.T) {
 		if _, part, ok := strings.Cut(errs, "the backup is damaged in "); ok {
 			part, _, _ = strings.Cut(part, ":")
 			seen[part] = true
-		} else if i > 3 { // there it is no archive at all
-			t.Errorf("a byte changed at %d of %d: exit code %d, %s", i, len(b), code, errs)
+		} else if i > 3 { // up to there, it is not an archive at all
+			t.Errorf("byte changed at %d of %d: exit code %d, %s", i, len(b), code, errs)
 		}
 		if code != exitRefused {
-			t.Errorf("a byte changed at %d: exit code %d", i, code)
+			t.Errorf("byte changed at %d: exit code %d", i, code)
 		}
 	}
 	put(t, file+".bad", b[:len(b)/2])
 	_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file+".bad")
 	if code != exitRefused || !strings.Contains(errs, "cut off") {
-		t.Errorf("half a backup: exit code %d, %s", code, errs)
+		t.Errorf("truncated backup: exit code %d, %s", code, errs)
 	}
 	if after := files(t, s.data); len(after) != len(before) || after["taskyard.db"] != before["taskyard.db"] {
-		t.Errorf("refused restores changed the folder: %d files, were %d", len(after), len(before))
+		t.Errorf("refused restores changed the folder: got %d files, want %d", len(after), len(before))
 	}
 	if !seen["taskyard.db"] || !seen["manifest.json"] {
-		t.Errorf("the damaged parts are %v", seen)
+		t.Errorf("got the damaged parts %v", seen)
 	}
 }
 
-func TestARestoreReplacesNothingUnasked(t *testing.T) {
+func TestARestoreReplacesNothingByDefault(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)
 	_, errs, code := do(t, "", "restore", "--replace", "--data", s.data, file)
 	if code != exitRefused || !strings.Contains(errs, "another taskyard") {
-		t.Errorf("over a living server: exit code %d, %s", code, errs)
+		t.Errorf("over a running server: exit code %d, %s", code, errs)
 	}
 	s.kill()
 	s.file("agents/later.md", strings.ReplaceAll(ownAgent, "own", "later"))
-	s.file("other.txt", "came after the backup")
+	s.file("other.txt", "written after the backup")
 	id := files(t, s.data)["yard-id"]
 	if _, errs, code := do(t, "", "restore", "--data", s.data, file); code != exitRefused || !strings.Contains(errs, "--replace") {
 		t.Errorf("over an instance: exit code %d, %s", code, errs)
@@ -262,26 +262,26 @@ func TestARestoreReplacesNothingUnasked(t *testing.T) {
 	kept, _, _ = strings.Cut(kept, "\n")
 	now := files(t, s.data)
 	if now["agents/later.md"] != "" || now["other.txt"] != "" {
-		t.Errorf("what came later is still there: %s", said)
+		t.Errorf("a file written after the backup still exists: %s", said)
 	}
 	if now["yard-id"] != id || now["runs/run-7-1/work/result.txt"] == "" || now["runs/tree-7/note.json"] == "" {
-		t.Error("what belongs to the place is not as it was")
+		t.Error("files that belong to the location were changed")
 	}
 	old := files(t, kept)
 	if old["agents/later.md"] == "" || old["other.txt"] == "" || old["taskyard.db"] == "" {
-		t.Errorf("the former instance is not whole: %d files in %s", len(old), kept)
+		t.Errorf("the former instance is incomplete: %d files in %s", len(old), kept)
 	}
-	// And back again, from what was kept.
+	// And back again, from the kept instance.
 	back := filepath.Join(t.TempDir(), "back.tar.zst")
 	must(t, "", "backup", "--data", kept, back)
 	must(t, "", "restore", "--replace", "--data", s.data, back)
 	if now := files(t, s.data); now["agents/later.md"] == "" {
-		t.Error("the former instance does not come back")
+		t.Error("the former instance was not restored")
 	}
 	must(t, "", "check", "--data", s.data)
 }
 
-func TestTheConfigurationOfABackupOverrulesNoOther(t *testing.T) {
+func TestARestoreKeepsAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	elsewhere := put(t, filepath.Join(t.TempDir(), "etc.toml"), "[runs]\nattempts = 5\n")
@@ -293,7 +293,7 @@ func TestTheConfigurationOfABackupOverrulesNoOther(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "data")
 	must(t, "", "restore", "--data", to, file)
 	if got := files(t, to)["taskyard.toml"]; !strings.Contains(got, "attempts = 5") {
-		t.Errorf("the configuration of a backup is %q", got)
+		t.Errorf("got the configuration %q from the backup", got)
 	}
 	put(t, elsewhere, "[runs]\nattempts = 6\n")
 	to = filepath.Join(t.TempDir(), "data")
@@ -301,11 +301,11 @@ func TestTheConfigurationOfABackupOverrulesNoOther(t *testing.T) {
 	got := files(t, to)
 	const aside = "taskyard.toml.restored"
 	if got["taskyard.toml"] != "" || !strings.Contains(got[aside], "attempts = 5") || !strings.Contains(said, aside) {
-		t.Errorf("it says %s", said)
+		t.Errorf("got %s", said)
 	}
 }
 
-// plainCopy is a backup as versions before the archives made it.
+// plainCopy returns a backup as versions before the archives made it.
 func plainCopy(t *testing.T, data string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "copy.db")
@@ -327,10 +327,10 @@ func TestCopiesOfADatabaseAreRestored(t *testing.T) {
 	file := plainCopy(t, s.data)
 	said := must(t, "", "restore", "--replace", "--data", s.data, file)
 	if !strings.Contains(said, "is only a database") || !strings.Contains(said, "taskyard.db.replaced") {
-		t.Errorf("it says %s", said)
+		t.Errorf("got %s", said)
 	}
 	must(t, "", "check", "--data", s.data)
-	t.Run("and check finds that the agents are missing", func(t *testing.T) {
+	t.Run("the check finds that the agents are missing", func(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "data")
 		must(t, "", "restore", "--data", to, file)
 		if _, errs, code := do(t, "", "check", "--data", to); code != exitRefused || !strings.Contains(errs, "own (1 open)") {
@@ -339,7 +339,7 @@ func TestCopiesOfADatabaseAreRestored(t *testing.T) {
 	})
 }
 
-func TestAFileWithANameThatNoBackupHoldsIsLeftOut(t *testing.T) {
+func TestFilesWithUnsafeNamesAreLeftOutOfABackup(t *testing.T) {
 	t.Parallel()
 	s := wholeInstance(t)
 	s.kill()
@@ -354,7 +354,7 @@ func TestAFileWithANameThatNoBackupHoldsIsLeftOut(t *testing.T) {
 	must(t, "", "restore", "--replace", "--data", s.data, file)
 	for _, name := range odd {
 		if b, err := os.ReadFile(filepath.Join(s.data, name)); err != nil || string(b) != "mine" {
-			t.Errorf("%q after the restore: %q, %v", name, b, err)
+			t.Errorf("after the restore, %q contains %q, %v", name, b, err)
 		}
 	}
 }
@@ -379,12 +379,12 @@ func TestABackupNeedsRoom(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, errs)
 	}
 	if left := names(t, small); len(left) != 0 {
-		t.Errorf("a failed backup leaves %v", left)
+		t.Errorf("a failed backup left %v", left)
 	}
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)
 	_, errs, code = do(t, "", "restore", "--data", filepath.Join(small, "data"), file)
 	if code != exitRefused || !strings.Contains(errs, "free") {
-		t.Errorf("a restore: exit code %d, %s", code, errs)
+		t.Errorf("restore: exit code %d, %s", code, errs)
 	}
 }

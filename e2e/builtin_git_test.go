@@ -12,7 +12,7 @@ import (
 )
 
 // bashRun has the built-in agent run commands in a worktree of a repository, one
-// after another, and returns what each printed.
+// after another, and returns the output of each.
 func bashRun(t *testing.T, s *server, person *client.Client, commands []string) []string {
 	t.Helper()
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{
@@ -20,14 +20,14 @@ func bashRun(t *testing.T, s *server, person *client.Client, commands []string) 
 	})
 	r := waitForRun(t, s, person, tk.ID)
 	if r.Status != task.RunCompleted {
-		t.Fatalf("the run is %s", asJSON(r))
+		t.Fatalf("got the run %s", asJSON(r))
 	}
 	return s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id", r.ID)
 }
 
-// Git in a worktree shows an agent the history and its changes; it writes nothing,
-// and a repository whose configuration holds a password stays closed.
-func TestBashOfTheBuiltinAgentReadsItsRepository(t *testing.T) {
+// Git in a worktree shows an agent the history and its changes. It writes nothing,
+// and a repository whose configuration contains a password is not readable.
+func TestBashOfTheBuiltinAgentCanReadItsRepository(t *testing.T) {
 	t.Parallel()
 	if tools.Level(tools.Options{}) == "off" {
 		t.Skip("bash cannot be confined here")
@@ -52,18 +52,18 @@ func TestBashOfTheBuiltinAgentReadsItsRepository(t *testing.T) {
 
 	got := bashRun(t, s, person, commands)
 	if len(got) != 3 || strings.TrimSpace(got[0]) != "first" {
-		t.Fatalf("the commands printed %q", got)
+		t.Fatalf("got the output %q", got)
 	}
 	if !strings.Contains(got[1], "README.md | 1 +") || !strings.Contains(got[1], " M README.md") {
-		t.Errorf("differences and status are %q", got[1])
+		t.Errorf("got diff and status %q", got[1])
 	}
 	if !strings.Contains(got[2], "index.lock': Permission denied") {
-		t.Errorf("a commit says %q", got[2])
+		t.Errorf("for a commit, got %q", got[2])
 	}
 	testkit.Git(t, repo, "remote", "add", "origin", "https://ci:secret@git.example.org/web.git")
 	for _, said := range bashRun(t, s, person, commands) {
 		if !strings.Contains(said, "not a git repository") {
-			t.Errorf("with a password in its configuration: %q", said)
+			t.Errorf("with a password in its configuration, got %q", said)
 		}
 	}
 }

@@ -14,22 +14,21 @@ import (
 	"taskyard/task"
 )
 
-// ending is a case of the table below: what the model server does to a run of
-// the built-in agent, and how the run ends.
+// ending is a case of the table below: how the model server behaves in a run of the
+// built-in agent, and how the run ends.
 type ending struct {
 	name  string
-	agent string // coder unless said: tools read and list, no limits of note
+	agent string // default coder: tools read and list, no low limits
 	steps []modeltest.Step
-	over  modeltest.Step // for what comes after the steps; zero: a short text
+	over  modeltest.Step // for requests after the steps; zero: a short text
 
-	state  string // status/phase
-	reason string // part of it; "" for runs that complete
-	told   string // part of the first result of a tool, as the transcript has it
-	most   int    // turns that may have been asked for; 0: not looked at
+	state      string // status/phase
+	reason     string // part of it; "" for runs that complete
+	toolResult string // part of the first tool result in the transcript
+	maxTurns   int    // at most this many turns; 0: not checked
 }
 
-// endings is every misbehaviour of a provider or a model, and what becomes of
-// the run.
+// endings lists every misbehavior of a provider or a model, and how the run ends.
 func endings() []ending {
 	text := modeltest.Step{Text: "Looked at it."}
 	never := make(chan struct{})
@@ -37,35 +36,35 @@ func endings() []ending {
 	failing := modeltest.Step{Status: 500, After: "0.01"}
 	looking := oneCall("read", `{"path":"nothing.txt"}`)
 	return []ending{
-		{name: "a text", steps: []modeltest.Step{text}, state: "completed/ended", most: 2},
+		{name: "a text", steps: []modeltest.Step{text}, state: "completed/ended", maxTurns: 2},
 		{
-			name:  "a text that comes whole and tells no use",
+			name:  "a text in one piece without usage",
 			steps: []modeltest.Step{{Text: "Looked at it.", NoUsage: true}}, state: "completed/ended",
 		},
 		{
 			name: "401", over: modeltest.Step{Status: 401, Message: "bad key"}, state: "failed/auth",
-			reason: "the provider refused the key (401): bad key", most: 1,
+			reason: "the provider refused the key (401): bad key", maxTurns: 1,
 		},
 		{
 			name: "403", over: modeltest.Step{Status: 403, Message: "not for you"}, state: "failed/auth",
-			reason: "the provider refused the key (403)", most: 1,
+			reason: "the provider refused the key (403)", maxTurns: 1,
 		},
 		{
 			name: "404 for the model", over: modeltest.Step{Status: 404, Message: "no such model"},
-			state: "failed/error", reason: "no such model", most: 1,
+			state: "failed/error", reason: "no such model", maxTurns: 1,
 		},
 		{
 			name: "400 for a prompt that is too long", over: modeltest.Step{Status: 400, Message: "prompt is too long"},
-			state: "failed/error", reason: "too long for the model", most: 1,
+			state: "failed/error", reason: "too long for the model", maxTurns: 1,
 		},
-		{name: "429 twice", steps: []modeltest.Step{busy, busy, text}, state: "completed/ended", most: 4},
-		{name: "429 without end", over: busy, state: "failed/error", reason: "too many requests for the provider (429)", most: 5},
+		{name: "429 twice", steps: []modeltest.Step{busy, busy, text}, state: "completed/ended", maxTurns: 4},
+		{name: "429 every time", over: busy, state: "failed/error", reason: "too many requests for the provider (429)", maxTurns: 5},
 		{
 			name: "429 for an hour", over: modeltest.Step{Status: 429, After: "3600"}, state: "failed/error",
-			reason: "too many requests for the provider (429)", most: 1,
+			reason: "too many requests for the provider (429)", maxTurns: 1,
 		},
-		{name: "500 twice", steps: []modeltest.Step{failing, failing, text}, state: "completed/ended", most: 4},
-		{name: "500 without end", over: failing, state: "failed/error", reason: "the provider failed (500)", most: 5},
+		{name: "500 twice", steps: []modeltest.Step{failing, failing, text}, state: "completed/ended", maxTurns: 4},
+		{name: "500 every time", over: failing, state: "failed/error", reason: "the provider failed (500)", maxTurns: 5},
 		{name: "overloaded", steps: []modeltest.Step{{Status: 529, After: "0.01"}, text}, state: "completed/ended"},
 		{
 			name: "half a stream, cut once", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakCut}, text},
@@ -73,77 +72,78 @@ func endings() []ending {
 		},
 		{
 			name: "half a stream, cut each time", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakCut},
-			state: "failed/error", reason: "the connection to the provider failed", most: 5,
+			state: "failed/error", reason: "the connection to the provider failed", maxTurns: 5,
 		},
 		{
-			name: "half a stream, ended in order", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakEnd},
-			state: "failed/error", reason: "the connection to the provider failed", most: 5,
+			name: "half a stream, ended cleanly", over: modeltest.Step{Text: "half of it", Break: modeltest.BreakEnd},
+			state: "failed/error", reason: "the connection to the provider failed", maxTurns: 5,
 		},
 		{
 			name: "half a stream, then an error", steps: []modeltest.Step{{Text: "half of it", Break: modeltest.BreakError}, text},
 			state: "completed/ended",
 		},
 		{
-			name: "an answer that makes no sense", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"},
-			state: "failed/protocol", reason: "makes no sense", most: 1,
+			name: "an invalid response", over: modeltest.Step{Raw: "event: message_start\ndata: {nonsense\n\n"},
+			state: "failed/protocol", reason: "makes no sense", maxTurns: 1,
 		},
-		{name: "an empty reply", over: modeltest.Step{Stop: "stop", Text: ""}, state: "failed/error", reason: "reply is empty", most: 1},
+		{name: "an empty reply", over: modeltest.Step{Stop: "stop", Text: ""}, state: "failed/error", reason: "reply is empty", maxTurns: 1},
 		{
 			name: "a refusal", over: modeltest.Step{Text: "I will not.", Stop: "refusal"},
 			state: "failed/error", reason: "The model refused to continue: I will not.",
 		},
 		{
 			name: "replies that are cut each time", over: modeltest.Step{Text: "and so on", Stop: "length"},
-			state: "failed/error", reason: "3 replies in a row were cut", most: 3,
+			state: "failed/error", reason: "3 replies in a row were cut", maxTurns: 3,
 		},
 		{
 			name: "silence", agent: "hasty", over: modeltest.Step{Wait: never}, state: "failed/idle",
-			reason: "The model said nothing for 1 s", most: 1,
+			reason: "The model said nothing for 1 s", maxTurns: 1,
 		},
 		{
-			name: "1,000 equal calls", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error",
-			reason: "the same call of read brought the same result 6 times", most: 10,
+			name: "the same call again and again", over: modeltest.Step{Calls: looking.Calls}, state: "failed/error",
+			reason: "the same call of read brought the same result 6 times", maxTurns: 10,
 		},
 		{
-			name: "calls without end", agent: "turner", over: modeltest.Step{}, state: "failed/turns",
-			reason: "It took 3 turns of at most 3", most: 3,
+			name: "endless calls", agent: "turner", over: modeltest.Step{}, state: "failed/turns",
+			reason: "It took 3 turns of at most 3", maxTurns: 3,
 		},
 		{name: "more tokens than the limit", agent: "spender", over: modeltest.Step{
 			Calls: looking.Calls,
 			Usage: modeltest.Usage{In: 400, Out: 200},
-		}, state: "failed/tokens", reason: "It used 1200 tokens of at most 1000", most: 2},
+		}, state: "failed/tokens", reason: "It used 1200 tokens of at most 1000", maxTurns: 2},
 		{
-			name: "bash, asked for by an agent with read and list", steps: []modeltest.Step{oneCall("bash", `{"command":"id"}`), text},
-			state: "completed/ended", told: "agent coder may not use the tool bash: its tools are read, list",
+			name: "bash, called by an agent with read and list", steps: []modeltest.Step{oneCall("bash", `{"command":"id"}`), text},
+			state: "completed/ended", toolResult: "agent coder may not use the tool bash: its tools are read, list",
 		},
 		{
-			name: "a tool that there is not", steps: []modeltest.Step{oneCall("launch", `{}`), text},
-			state: "completed/ended", told: "agent coder may not use the tool launch",
+			name: "an unknown tool", steps: []modeltest.Step{oneCall("launch", `{}`), text},
+			state: "completed/ended", toolResult: "agent coder may not use the tool launch",
 		},
 		{
-			name: "arguments that are no JSON", steps: []modeltest.Step{oneCall("read", `{"path": "unfin`), text},
-			state: "completed/ended", told: "no JSON object",
+			name: "arguments that are not JSON", steps: []modeltest.Step{oneCall("read", `{"path": "unfin`), text},
+			state: "completed/ended", toolResult: "no JSON object",
 		},
 		{
 			name: "a path above the workspace", steps: []modeltest.Step{oneCall("read", `{"path":"../../../taskyard.db"}`), text},
-			state: "completed/ended", told: "outside the workspace",
+			state: "completed/ended", toolResult: "outside the workspace",
 		},
 		{
-			name: "the processes of the machine", steps: []modeltest.Step{oneCall("read", `{"path":"/proc/self/environ"}`), text},
-			state: "completed/ended", told: "outside the workspace",
+			name: "a file of the machine's processes", steps: []modeltest.Step{oneCall("read", `{"path":"/proc/self/environ"}`), text},
+			state: "completed/ended", toolResult: "outside the workspace",
 		},
 		{
-			name: "a page of this very machine", agent: "fetcher",
-			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://127.0.0.1/"}`), text}, state: "completed/ended", told: "not public",
+			name: "a page of this machine", agent: "fetcher",
+			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://127.0.0.1/"}`), text}, state: "completed/ended", toolResult: "not public",
 		},
 		{
-			name: "a page of this machine, mapped", agent: "fetcher",
-			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://[::ffff:127.0.0.1]/"}`), text}, state: "completed/ended", told: "not public",
+			name: "a page of this machine, mapped to IPv6", agent: "fetcher",
+			steps: []modeltest.Step{oneCall("fetch", `{"url":"http://[::ffff:127.0.0.1]/"}`), text},
+			state: "completed/ended", toolResult: "not public",
 		},
 	}
 }
 
-// director answers each run by the case that its task's title names.
+// director answers each run according to the case that the title of its task names.
 type director struct {
 	mu    sync.Mutex
 	cases map[string]ending
@@ -157,14 +157,14 @@ func (d *director) answer(r modeltest.Request) modeltest.Step {
 	defer d.mu.Unlock()
 	m := titleLine.FindStringSubmatch(r.Messages[0].Text)
 	if m == nil {
-		return modeltest.Step{Status: http.StatusTeapot, Message: "whose run is it?"}
+		return modeltest.Step{Status: http.StatusTeapot, Message: "unknown run"}
 	}
 	c, n := d.cases[m[1]], d.asked[m[1]]
 	d.asked[m[1]]++
 	switch {
 	case n < len(c.steps):
 		return c.steps[n]
-	case c.name == "calls without end": // each another one
+	case c.name == "endless calls": // each with another argument
 		return oneCall("read", `{"path":"%d.txt"}`, n)
 	case c.state == "completed/ended":
 		return modeltest.Step{Text: "Looked at it."}
@@ -178,9 +178,9 @@ func (d *director) turns(name string) int {
 	return d.asked[name]
 }
 
-// TestWhatBecomesOfARun plays every case through a server, its dispatcher, its
-// database and the wire of both APIs.
-func TestWhatBecomesOfARun(t *testing.T) {
+// TestHowARunEnds runs every case through a server, its dispatcher, its database and
+// the wire format of both APIs.
+func TestHowARunEnds(t *testing.T) {
 	t.Parallel()
 	for _, api := range []string{"openai", "anthropic"} {
 		t.Run(api, func(t *testing.T) {
@@ -209,36 +209,36 @@ func TestWhatBecomesOfARun(t *testing.T) {
 					r := waitForRun(t, s, person, ids[c.name])
 					if got := r.State().String(); got != c.state || !strings.Contains(r.Reason, c.reason) ||
 						(r.Status == task.RunCompleted) != (r.Reason == "") {
-						t.Errorf("it ended as %s: %q, want %s: %q", got, r.Reason, c.state, c.reason)
+						t.Errorf("got %s: %q, want %s: %q", got, r.Reason, c.state, c.reason)
 					}
 					if r.Status == task.RunCompleted && r.Summary != "Looked at it." || r.Status != task.RunCompleted && r.Summary != "" {
-						t.Errorf("its summary is %q", r.Summary)
+						t.Errorf("got summary %q", r.Summary)
 					}
-					if n := d.turns(c.name); c.most > 0 && n > c.most {
-						t.Errorf("%d turns were asked for, at most %d make sense", n, c.most)
+					if n := d.turns(c.name); c.maxTurns > 0 && n > c.maxTurns {
+						t.Errorf("got %d turns, want at most %d", n, c.maxTurns)
 					}
-					if c.told == "" {
+					if c.toolResult == "" {
 						return
 					}
 					got := s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id LIMIT 1", r.ID)
-					if len(got) != 1 || !strings.Contains(got[0], c.told) {
-						t.Errorf("the transcript has %q, want %q", got, c.told)
+					if len(got) != 1 || !strings.Contains(got[0], c.toolResult) {
+						t.Errorf("got the tool result %q, want %q", got, c.toolResult)
 					}
 				})
 			}
-			t.Run("use that is not told is estimated, and marked", func(t *testing.T) {
-				r := waitForRun(t, s, person, ids["a text that comes whole and tells no use"])
+			t.Run("missing usage is estimated, and marked", func(t *testing.T) {
+				r := waitForRun(t, s, person, ids["a text in one piece without usage"])
 				if api == "openai" && (!r.Usage.Estimated || r.Usage.Tokens() == 0) {
-					t.Errorf("its use is %s", asJSON(r.Usage))
+					t.Errorf("got usage %s", asJSON(r.Usage))
 				}
 				sum := call[task.UsageReport](t, person, "GET", "/api/usage?by=run&to="+time.Now().UTC().Add(time.Hour).Format(time.RFC3339), nil)
 				if len(sum.Rows) != len(endings()) || api == "openai" && !sum.Total.Estimated {
-					t.Errorf("%d rows, the total is %+v", len(sum.Rows), sum.Total)
+					t.Errorf("got %d rows, total %+v", len(sum.Rows), sum.Total)
 				}
 			})
-			t.Run("no task has a second run, and nothing runs on", func(t *testing.T) {
+			t.Run("no task has a second run, and none is still running", func(t *testing.T) {
 				if got := fmt.Sprint(s.rows("SELECT count(*), sum(ended_at IS NULL) FROM runs")); got != fmt.Sprintf("[%d|0]", len(endings())) {
-					t.Errorf("runs and open ones are %s", got)
+					t.Errorf("got runs and open runs %s", got)
 				}
 			})
 		})

@@ -18,8 +18,8 @@ import (
 
 const providerKey = "sk-key-of-the-provider"
 
-// newBuiltinServer starts a server whose built-in agent coder asks the model
-// server m, by the given API. boss may delegate.
+// newBuiltinServer starts a server whose built-in agent coder uses the model server
+// m, with the given API. boss may delegate.
 func newBuiltinServer(t *testing.T, api string, m *modeltest.Server) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -43,7 +43,7 @@ price_per_mtok = { "test-model" = [10, 100, 1] }
 
 var taskLine = regexp.MustCompile(`<Task>\nid: (\d+)\n`)
 
-// promptTask returns the ID of the task in the prompt that a run began with.
+// promptTask returns the ID of the task in the first prompt of a run.
 func promptTask(r modeltest.Request) string {
 	if m := taskLine.FindStringSubmatch(r.Messages[0].Text); m != nil {
 		return m[1]
@@ -89,46 +89,46 @@ func TestTheBuiltinAgentFinishesATask(t *testing.T) {
 			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write notes", "owner": "coder"})
 			r := waitForRun(t, s, person, tk.ID)
 			if r.Status != task.RunCompleted || r.Summary != "Wrote the notes. Nothing is left." || r.Model != "test-model" {
-				t.Fatalf("the run is %s", asJSON(r))
+				t.Fatalf("got the run %s", asJSON(r))
 			}
 			t.Run("its task is done, with the plan and the summary", func(t *testing.T) {
 				tk := call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil)
 				if tk.Status != task.Done || tk.Summary != r.Summary || len(tk.Steps) != 1 {
-					t.Errorf("the task is %s", asJSON(tk))
+					t.Errorf("got the task %s", asJSON(tk))
 				}
 			})
-			t.Run("its use and cost are told", func(t *testing.T) {
+			t.Run("its usage and cost are reported", func(t *testing.T) {
 				want := task.Usage{ToolCalls: 4, TokensIn: 4000, TokensOut: 40, TokensCached: 2000, CostUSD: 0.026}
 				if got := r.Usage; got.Tokens() != want.Tokens() || got.ToolCalls != 4 || got.TokensCached != 2000 ||
 					got.Estimated || fmt.Sprintf("%.6f", got.CostUSD) != "0.026000" {
-					t.Errorf("usage is %s", asJSON(got))
+					t.Errorf("got usage %s", asJSON(got))
 				}
 			})
 			t.Run("its file is in the workspace and among the artifacts", func(t *testing.T) {
 				files, err := filepath.Glob(filepath.Join(s.data, "runs", "run-*", "work", "docs", "notes.md"))
 				if err != nil || len(files) != 1 || strings.Join(r.Artifacts, " ") != "docs/notes.md" {
-					t.Fatalf("files are %v, %v; artifacts %v", files, err, r.Artifacts)
+					t.Fatalf("got files %v, %v; artifacts %v", files, err, r.Artifacts)
 				}
 				if text, err := os.ReadFile(files[0]); string(text) != "Hello, gate." {
-					t.Errorf("it holds %q, %v", text, err)
+					t.Errorf("the file contains %q, %v", text, err)
 				}
 			})
-			t.Run("the tool that it may not use was refused", func(t *testing.T) {
+			t.Run("a forbidden tool was refused", func(t *testing.T) {
 				got := s.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'tool_result' ORDER BY id LIMIT 1 OFFSET 2", r.ID)
 				if len(got) != 1 || !strings.HasPrefix(got[0], "agent coder may not use the tool bash: its tools are read, create, ") {
-					t.Errorf("the result is %q", got)
+					t.Errorf("got the result %q", got)
 				}
 			})
-			t.Run("the model was given prompt, tools and key, and the database no key", func(t *testing.T) {
+			t.Run("the model got prompt, tools and key, and the key is not in the database", func(t *testing.T) {
 				q := m.Turns()[0]
 				tools := strings.Join(q.Tools, " ")
 				const want = "read create add_comment append_step complete_task get_task move_task notify_user update_step update_steps update_task"
 				if q.Key() != providerKey || q.System != "You are terse." || tools != want {
-					t.Errorf("key %q, system %q, tools %q", q.Key(), q.System, tools)
+					t.Errorf("got key %q, system %q, tools %q", q.Key(), q.System, tools)
 				}
 				b, err := os.ReadFile(filepath.Join(s.data, "taskyard.db-wal"))
 				if err != nil || strings.Contains(string(b), providerKey) {
-					t.Errorf("the database holds the key, or cannot be read: %v", err)
+					t.Errorf("the database contains the key, or cannot be read: %v", err)
 				}
 			})
 		})
@@ -145,24 +145,24 @@ func TestABuiltinAgentDelegatesToAnother(t *testing.T) {
 		case len(last.Results) == 0:
 			return oneCall("task", `{"task":"Find the answer","agent_type":"coder","wait_seconds":50}`)
 		}
-		return modeltest.Step{Text: "It told: " + last.Results[0].Text}
+		return modeltest.Step{Text: "It answered: " + last.Results[0].Text}
 	})
 	s, person := newBuiltinServer(t, "openai", m)
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Ask", "owner": "boss"})
 	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted {
-		t.Fatalf("the run is %s", asJSON(r))
+		t.Fatalf("got the run %s", asJSON(r))
 	}
-	told := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
-	if len(told) != 1 || !strings.Contains(told[0], "The answer is 42.") || !strings.Contains(told[0], `"success": true`) {
-		t.Errorf("it was told %q", told)
+	results := s.rows("SELECT content FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'boss' AND m.type = 'tool_result'")
+	if len(results) != 1 || !strings.Contains(results[0], "The answer is 42.") || !strings.Contains(results[0], `"success": true`) {
+		t.Errorf("got the tool results %q", results)
 	}
 	if got := s.rows("SELECT agent, depth, status, phase FROM runs ORDER BY id"); strings.Join(got,
 		" ") != "boss|0|completed|ended coder|1|completed|ended" {
-		t.Errorf("runs are %q", got)
+		t.Errorf("got runs %q", got)
 	}
 }
 
-func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
+func TestABuiltinRunOfAKilledServerIsLostAndRetried(t *testing.T) {
 	t.Parallel()
 	hang, n := make(chan struct{}), 0
 	m := modeltest.NewFunc(t, func(modeltest.Request) modeltest.Step {
@@ -173,7 +173,7 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 	})
 	s, person := newBuiltinServer(t, "anthropic", m)
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Survive", "owner": "coder"})
-	testkit.Eventually(t, "the model is asked", func() bool { return len(m.Turns()) == 1 })
+	testkit.Eventually(t, "the model gets a request", func() bool { return len(m.Turns()) == 1 })
 	s.kill()
 	s.start()
 	testkit.Eventually(t, "the retry has ended", func() bool {
@@ -181,21 +181,21 @@ func TestABuiltinRunThatTheServerDiedUnderIsLostAndRetried(t *testing.T) {
 	})
 	if got := s.rows("SELECT status, phase, attempt, summary FROM runs ORDER BY id"); strings.Join(got,
 		" ") != "failed|lost|1| completed|ended|2|Done after all." {
-		t.Errorf("runs are %q", got)
+		t.Errorf("got runs %q", got)
 	}
 }
 
-func TestABuiltinAgentWithoutTasksHasNoToolsOfThem(t *testing.T) {
+func TestABuiltinAgentWithoutTheTasksCapabilityHasNoTaskTools(t *testing.T) {
 	t.Parallel()
 	m := modeltest.New(t, modeltest.Step{Text: "Done.", Times: 2})
 	s, person := newBuiltinServer(t, "openai", m)
 	s.file("agents/plain.md", "---\nname: plain\ndescription: For tests.\ntools: read\ncapabilities: [other]\n---\nWork.\n")
-	testkit.Eventually(t, "the agent is there", func() bool {
+	testkit.Eventually(t, "the agent exists", func() bool {
 		return person.Do(t.Context(), "GET", "/api/agents/plain", nil, nil) == nil
 	})
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Look", "owner": "plain"})
 	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || strings.Join(m.Turns()[0].Tools, " ") != "read" {
-		t.Errorf("the run is %s, its tools %v", asJSON(r), m.Turns()[0].Tools)
+		t.Errorf("got the run %s, tools %v", asJSON(r), m.Turns()[0].Tools)
 	}
 }
 
@@ -214,11 +214,11 @@ func TestTheExampleOfAProviderIsValid(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("there is none")
+		t.Error("there is no example")
 	}
 }
 
-func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) {
+func TestABuiltinAgentGetsTheTaskToolsOfItsDefinition(t *testing.T) {
 	t.Parallel()
 	script := []modeltest.Step{
 		oneCall("update_steps", `{"steps":[{"title":"Read"},{"title":"Write"}]}`),
@@ -227,7 +227,7 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		oneCall("add_resource", `{"type":"url","value":"https://example.org/spec"}`),
 		oneCall("todo_rpush", `{"item":"Write it down"}`),
 		oneCall("list_tasks", `{}`),
-		oneCall("cancel_task", `{}`), // refused: which task must be said
+		oneCall("cancel_task", `{}`), // refused: the task must be named
 		oneCall("complete_task", `{"summary":"Planned."}`),
 	}
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
@@ -258,18 +258,18 @@ func TestABuiltinAgentIsShownTheTaskToolsThatItsDefinitionAsksFor(t *testing.T) 
 		for _, r := range m.Turns() {
 			if _, n := findPrompt(r); r.System == c.system && n == 1 {
 				if got := strings.Join(slices.Sorted(slices.Values(r.Tools)), " "); got != c.want {
-					t.Errorf("%s is shown\n%s\nwant\n%s", c.agent, got, c.want)
+					t.Errorf("%s got the tools\n%s\nwant\n%s", c.agent, got, c.want)
 				}
 			}
 		}
 		if c.agent == "planner" {
 			tk = call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil)
 			if tk.Status != task.Done || tk.Summary != "Planned." || len(tk.Steps) != 3 || !tk.Steps[0].Done || len(tk.Resources) != 1 {
-				t.Errorf("without a taskId its calls are about another task: %s", asJSON(tk))
+				t.Errorf("without a taskId, its calls changed another task: %s", asJSON(tk))
 			}
 		}
 	}
 	if got := s.rows("SELECT count(*) FROM todos")[0]; got != "1" {
-		t.Errorf("%s todo items", got)
+		t.Errorf("got %s todo items", got)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"taskyard/task"
 )
 
-// Three servers on one PostgreSQL, all of which are killed, frozen and restarted
-// at random moments. No acknowledged write is lost, no task is claimed twice, no
-// run is alive twice, no tick comes twice.
+// Three servers share one PostgreSQL, and all of them are killed, frozen and
+// restarted at random moments. No acknowledged write is lost, no task is claimed
+// twice, no run is alive twice, no tick fires twice.
 func TestChaosOfThreeServers(t *testing.T) {
 	t.Parallel()
 	n := testkit.Trials()
@@ -37,7 +37,7 @@ func TestChaosOfThreeServers(t *testing.T) {
 		"failovers": {int(c.failovers.Load()), p.failovers}, "freezes": {int(c.freezes.Load()), p.freezes},
 	} {
 		if v[0] < v[1] {
-			t.Errorf("only %d of %d %s within %v", v[0], v[1], what, p.limit)
+			t.Errorf("got only %d of %d %s within %v", v[0], v[1], what, p.limit)
 		}
 	}
 	c.checkClaims(t)
@@ -53,11 +53,11 @@ func (c *chaos) checkClaims(t *testing.T) {
 	c.load.readAll(t)
 	c.load.hist.explain(t)
 	if got := c.load.hist.check(); got != porcupine.Ok {
-		t.Errorf("the history of claims is %s", got)
+		t.Errorf("the checker says that the history of claims is %s", got)
 	}
 }
 
-// list returns the rows of a query, which must work.
+// list returns the rows of a query, which must succeed.
 func (k *cluster) list(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := k.rows(query)
@@ -75,14 +75,14 @@ func (c *chaos) checkRuns(t *testing.T) {
 		return open[0] == "0"
 	})
 	if met, err := os.ReadFile(filepath.Join(c.notes, "met")); err == nil {
-		t.Errorf("two programs of a task at once:\n%s", met)
+		t.Errorf("two programs of one task at the same time:\n%s", met)
 	}
 	log := read(t, filepath.Join(c.notes, "log"))
 	requeued := map[string]bool{} // the same run starts again under its next lease
 	for _, id := range c.list(t, "SELECT id FROM runs WHERE lease > 1") {
 		requeued[id] = true
 	}
-	for _, p := range doubled(log, requeued) {
+	for _, p := range duplicates(log, requeued) {
 		t.Error(p)
 	}
 	for what, query := range map[string]string{
@@ -102,7 +102,7 @@ func (c *chaos) checkRuns(t *testing.T) {
 	}
 	for id := range c.given {
 		if !there[id.String()] {
-			t.Errorf("task %d for a run was acknowledged and is not there", id)
+			t.Errorf("acknowledged task %d of a run does not exist", id)
 		}
 	}
 	acknowledged := strings.Count("\n"+log, "\ndone ")
@@ -113,21 +113,21 @@ func (c *chaos) checkRuns(t *testing.T) {
 		}
 		want := "done|by run " + run
 		if got := c.one("SELECT status, summary FROM tasks WHERE id = %s", id); got != want {
-			t.Errorf("task %s is %q; acknowledged to run %s was %q", id, got, run, want)
+			t.Errorf("task %s: got %q; run %s got the acknowledgment of %q", id, got, run, want)
 		}
 	}
 	t.Logf("%d tasks for runs, %d completions acknowledged to programs; runs: %v", len(c.given), acknowledged,
 		c.list(t, "SELECT status, phase, count(*) FROM runs GROUP BY 1, 2 ORDER BY 1, 2"))
 }
 
-// doubled returns what the notes of the programs of runs have twice: the start of
-// a run under one lease, or an acknowledged completion of a task.
-func doubled(log string, requeued map[string]bool) (problems []string) {
+// duplicates returns what the notes of the programs of runs contain twice: the start
+// of a run under one lease, or an acknowledged completion of a task.
+func duplicates(log string, requeued map[string]bool) (problems []string) {
 	seen := map[string]int{}
 	for line := range strings.Lines(log) {
 		var what, run, id string
 		if _, err := fmt.Sscan(line, &what, &run, &id); err != nil {
-			problems = append(problems, fmt.Sprintf("a note that is none: %q", line))
+			problems = append(problems, fmt.Sprintf("invalid note: %q", line))
 		}
 		switch {
 		case what == "start" && !requeued[run]:
@@ -146,19 +146,19 @@ func doubled(log string, requeued map[string]bool) (problems []string) {
 
 func (c *chaos) checkTicks(t *testing.T) {
 	t.Helper()
-	// One that was cut off is begun again by the next leader.
+	// A tick that was cut off is started again by the next leader.
 	minutes := c.list(t, "SELECT at / 60000 FROM ticks WHERE cause = 'cron' AND ended IS NOT NULL ORDER BY 1")
-	for _, m := range twice(minutes) {
+	for _, m := range repeated(minutes) {
 		t.Errorf("minute %s has more than one tick", m)
 	}
 	if len(minutes) < c.plan.ticks {
-		t.Errorf("only %d of %d ticks came", len(minutes), c.plan.ticks)
+		t.Errorf("got only %d of %d ticks", len(minutes), c.plan.ticks)
 	}
 	t.Logf("%d ticks; changes of the leader: %v", len(minutes), c.list(t, "SELECT number - 1 FROM leader"))
 }
 
-// twice returns the neighbors that are equal.
-func twice(list []string) (equal []string) {
+// repeated returns the items that are equal to the one before them.
+func repeated(list []string) (equal []string) {
 	for i := 1; i < len(list); i++ {
 		if list[i] == list[i-1] {
 			equal = append(equal, list[i])
@@ -167,9 +167,9 @@ func twice(list []string) (equal []string) {
 	return equal
 }
 
-func TestChaosFlagsWhatIsBroken(t *testing.T) {
+func TestChaosFlagsBrokenHistories(t *testing.T) {
 	t.Parallel()
-	t.Run("a claim that two clients were given", func(t *testing.T) {
+	t.Run("a claim that two clients got", func(t *testing.T) {
 		t.Parallel()
 		h := newHistory()
 		for client, id := range []task.ID{1, 2, 1} {
@@ -177,20 +177,20 @@ func TestChaosFlagsWhatIsBroken(t *testing.T) {
 		}
 		h.explain(t)
 		if got := h.check(); got != porcupine.Illegal {
-			t.Errorf("it is %s", got)
+			t.Errorf("the checker says %s", got)
 		}
 	})
-	t.Run("a run that starts twice, and a task that two complete", func(t *testing.T) {
+	t.Run("a run that starts twice, and a task that two runs complete", func(t *testing.T) {
 		t.Parallel()
 		log := "start 1 7\nstart 2 8\nstart 3 9\nstart 3 9\nstart 1 7\ndone 1 7\ndone 2 8\nstart 4 8\ndone 4 8\n"
-		got := strings.Join(doubled(log, map[string]bool{"3": true}), ", ")
+		got := strings.Join(duplicates(log, map[string]bool{"3": true}), ", ")
 		if want := "run 1 was started 2 times, task 8 was completed 2 times"; got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("a tick that comes twice", func(t *testing.T) {
+	t.Run("a tick that fires twice", func(t *testing.T) {
 		t.Parallel()
-		if got := twice([]string{"1", "2", "2", "3"}); !slices.Equal(got, []string{"2"}) {
+		if got := repeated([]string{"1", "2", "2", "3"}); !slices.Equal(got, []string{"2"}) {
 			t.Errorf("%v", got)
 		}
 	})

@@ -21,7 +21,7 @@ import (
 	"taskyard/task"
 )
 
-// chaosPlan is how much happens to a cluster.
+// chaosPlan says how much happens to a cluster.
 type chaosPlan struct {
 	clients   int
 	kills     int           // of servers
@@ -29,32 +29,32 @@ type chaosPlan struct {
 	failovers int           // the leader is down until another server leads
 	freezes   int           // of a server, beyond its leases
 	ticks     int           // of the schedule, one each minute
-	gap       time.Duration // between two kills, in the mean; jobs of servers come every 5 s
+	gap       time.Duration // mean time between two kills; jobs of servers run every 5 s
 	limit     time.Duration
 }
 
-// chaos is a cluster under load to which all of that happens. Three loops do it
-// at a time: each server that one of them stops is locked for the others.
+// chaos is a cluster under load to which all of that happens. Three loops run
+// concurrently: a server that one of them stops is locked for the others.
 type chaos struct {
 	*cluster
 	t      *testing.T
 	plan   chaosPlan
 	load   *load
 	locks  []sync.Mutex // one for each server
-	notes  string       // folder of what the programs of runs note
+	notes  string       // folder of the notes of programs of runs
 	person *client.Client
-	over   context.Context //nolint:containedctx // all loops end with it
+	over   context.Context //nolint:containedctx // ends all loops
 
 	mu    sync.Mutex
 	given map[task.ID]bool // acknowledged tasks for runs
 
 	kills, crashes, failovers, freezes, again atomic.Int64
-	slowest, slowestTake                      atomic.Int64 // failover, and loss of a frozen server's run, in ns
+	slowest, slowestTake                      atomic.Int64 // of a failover and of a takeover from a frozen server, in ns
 }
 
 // chaosScript takes a lock that its children keep too, so that a second run of the
-// task, or a child that outlived the first, is noticed. A task of the holder is
-// worked on until a file is there. "done" is what the server acknowledged.
+// task, or a child that outlived the first, is noticed. A task of the agent holder
+// takes until a file exists. "done" notes what the server acknowledged.
 const chaosScript = `exec 9>"$NOTES/lock-$TASKYARD_TASK_ID"
 flock -n 9 || echo "run $TASKYARD_RUN_ID met another of task $TASKYARD_TASK_ID" >>"$NOTES/met"
 echo "$TASKYARD_TOKEN" >"$NOTES/token-$TASKYARD_RUN_ID.new"
@@ -89,10 +89,10 @@ func (c *chaos) configure() {
 	}
 }
 
-// fail notes what must not be.
+// fail records an error.
 func (c *chaos) fail(format string, args ...any) { c.load.fail(fmt.Errorf(format, args...)) }
 
-// await waits until something is so, or the chaos is over. Queries fail while
+// await waits until a condition holds, or the chaos is over. Queries fail while
 // PostgreSQL is down.
 func (c *chaos) await(what string, so func() bool) bool {
 	end := time.NewTimer(patience)
@@ -112,7 +112,7 @@ func (c *chaos) await(what string, so func() bool) bool {
 	return true
 }
 
-// one returns the row of a query, "" for none.
+// one returns the only row of a query, or "".
 func (c *chaos) one(format string, args ...any) string {
 	rows, err := c.rows(fmt.Sprintf(format, args...))
 	if err != nil || len(rows) == 0 {
@@ -121,12 +121,12 @@ func (c *chaos) one(format string, args ...any) string {
 	return rows[0]
 }
 
-// serverIndex returns the number of the server with an id, -1 for none.
+// serverIndex returns the number of the server with an ID, or -1.
 func (c *chaos) serverIndex(id string) int {
 	return slices.IndexFunc(c.servers, func(s *server) bool { return id != "" && s.id() == id })
 }
 
-// give makes a task that a run works on.
+// give creates a task for a run.
 func (c *chaos) give(owner string) task.ID {
 	var tk task.Task
 	in := map[string]any{"title": "Work a moment", "owner": owner}
@@ -140,15 +140,15 @@ func (c *chaos) give(owner string) task.ID {
 		}
 		var r *client.ResponseError
 		if errors.As(err, &r) && r.Status != http.StatusServiceUnavailable {
-			c.fail("a task was not made: %w", err)
+			c.fail("a task was not created: %w", err)
 			return 0
 		}
 	}
 	return 0
 }
 
-// restart starts a server that was killed. A start that fails because PostgreSQL
-// crashed meanwhile is repeated, as a service manager does.
+// restart starts a killed server. A start that fails because PostgreSQL crashed
+// meanwhile is repeated, as a service manager would do.
 func (c *chaos) restart(s *server) {
 	for tries := 1; ; tries++ {
 		err := s.tryStart()
@@ -157,14 +157,14 @@ func (c *chaos) restart(s *server) {
 		}
 		c.again.Add(1)
 		if tries == 5 {
-			c.fail("a server does not start: %w\n%s", err, s.log.Tail(2000))
+			c.fail("a server did not start: %w\n%s", err, s.log.Tail(2000))
 			return
 		}
 		s.kill()
 	}
 }
 
-// kill kills a server, which must have been running.
+// kill kills a server, which must be running.
 func (c *chaos) kill(s *server) {
 	select {
 	case <-s.ended:
@@ -174,8 +174,8 @@ func (c *chaos) kill(s *server) {
 	s.kill()
 }
 
-// storm kills servers and PostgreSQL at random moments, and asks for a failover or
-// a freeze now and then, until all that is planned has happened.
+// storm kills servers and PostgreSQL at random moments, and requests a failover or
+// a freeze now and then, until everything planned has happened.
 func (c *chaos) storm(failover, freeze chan<- struct{}) {
 	defer close(failover)
 	defer close(freeze)
@@ -231,7 +231,7 @@ func (c *chaos) moment() {
 	c.await("the load continues", func() bool { return c.load.ops.Load() >= until })
 }
 
-// failover has the leader down until another server leads.
+// failover keeps the leader down until another server leads.
 func (c *chaos) failover() {
 	var i int
 	var number string
@@ -251,16 +251,16 @@ func (c *chaos) failover() {
 		c.kill(c.servers[i])
 		defer c.locks[i].Unlock()
 		defer c.restart(c.servers[i])
-	} // else it is frozen, which is as good
+	} // otherwise it is frozen, which serves as well
 	if c.await("another server leads", func() bool { n := led(); return n != "" && n != number }) {
 		c.failovers.Add(1)
 		c.slowest.Store(max(c.slowest.Load(), int64(time.Since(begin))))
 	}
 }
 
-// freeze stops a server that executes a run until another one has taken the run
-// over. What the program of the lost run says is refused then, and the server,
-// which wakes up with it, changes nothing.
+// freeze stops a server that executes a run until another one has taken over the
+// run. Then, requests of the lost run's program are refused, and the server, which
+// continues after that, changes nothing.
 func (c *chaos) freeze() {
 	id := c.give("holder")
 	var i int
@@ -273,7 +273,7 @@ func (c *chaos) freeze() {
 		return run != "" && i >= 0 && err == nil
 	}
 	for locked := false; !locked; {
-		if !c.await("a run works", works) {
+		if !c.await("a run is working", works) {
 			return
 		}
 		c.locks[i].Lock()
@@ -284,8 +284,8 @@ func (c *chaos) freeze() {
 	}
 	defer c.locks[i].Unlock()
 	s := c.servers[i]
-	if err := c.says(run, id); err != nil && works() {
-		c.fail("run %s works, and what its program says is refused: %w", run, err)
+	if err := c.comment(run, id); err != nil && works() {
+		c.fail("run %s is working, but requests of its program are refused: %w", run, err)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		c.fail("freeze: %w", err)
@@ -296,8 +296,8 @@ func (c *chaos) freeze() {
 		return c.one("SELECT status, phase FROM runs WHERE id = %s", run) == "failed|lost"
 	})
 	c.slowestTake.Store(max(c.slowestTake.Load(), int64(time.Since(begin))))
-	if lost && c.says(run, id) == nil {
-		c.fail("run %s is lost, and what its program says is accepted", run)
+	if lost && c.comment(run, id) == nil {
+		c.fail("run %s is lost, but requests of its program are accepted", run)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		c.fail("thaw: %w", err)
@@ -305,22 +305,22 @@ func (c *chaos) freeze() {
 	if err := os.WriteFile(filepath.Join(c.notes, "go-"+id.String()), nil, 0o600); err != nil {
 		c.fail("%w", err)
 	}
-	if lost && c.await("a server that woke up is one of them again", func() bool {
+	if lost && c.await("a thawed server is in the cluster again", func() bool {
 		return c.one("SELECT count(*) FROM servers WHERE id = '%s'", s.id()) == "1"
 	}) {
 		c.freezes.Add(1)
 	}
 }
 
-// says has the token of a run say something, and returns why it is refused.
-func (c *chaos) says(run string, id task.ID) error {
+// comment writes a comment with the token of a run, and returns the error.
+func (c *chaos) comment(run string, id task.ID) error {
 	token, err := os.ReadFile(filepath.Join(c.notes, "token-"+run))
 	if err != nil {
 		c.fail("%w", err)
 		return err
 	}
 	api := &client.Client{URL: c.person.URL, Token: strings.TrimSpace(string(token)), HTTP: c.person.HTTP}
-	c.await("an answer", func() bool {
+	c.await("a response", func() bool {
 		err = api.Do(c.over, "POST", "/api/tasks/"+id.String()+"/comments", map[string]any{"content": "I am run " + run}, nil)
 		var r *client.ResponseError
 		return err == nil || errors.As(err, &r) && r.Status != http.StatusServiceUnavailable
@@ -328,7 +328,7 @@ func (c *chaos) says(run string, id task.ID) error {
 	return err
 }
 
-// unleash lets it all happen, and returns when it is over and the load has ended.
+// unleash lets everything happen, and returns when it is over and the load has ended.
 func (c *chaos) unleash() {
 	over, cancel := context.WithTimeout(c.t.Context(), c.plan.limit)
 	defer cancel()
@@ -347,7 +347,7 @@ func (c *chaos) unleash() {
 				return
 			case <-permits.C:
 			}
-			for range c.plan.clients { // all at once, for they are to meet
+			for range c.plan.clients { // all at the same time, because they are to compete
 				select {
 				case pace <- struct{}{}:
 				default:
@@ -400,7 +400,7 @@ func newChaos(t *testing.T, plan chaosPlan) *chaos {
 		s.start()
 	}
 	tokens := c.servers[0].tokens()
-	// Shorter than a freeze, so that who asked a frozen server asks another one.
+	// Shorter than a freeze, so that a client of a frozen server tries another one.
 	balanced := c.balanced(t, 4*time.Second)
 	c.person = &client.Client{URL: "http://taskyard.invalid", Token: c.servers[0].token("--scope", "operate"), HTTP: balanced}
 	c.load = &load{

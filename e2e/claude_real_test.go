@@ -10,7 +10,7 @@ import (
 	"taskyard/runner/builtin/model/modeltest"
 )
 
-// newClaudeServer is a server whose agent coder is the real Claude Code.
+// newClaudeServer returns a server whose agent coder is the real Claude Code.
 func newClaudeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realServer {
 	t.Helper()
 	if !strings.Contains(o.definition, "tools:") {
@@ -19,105 +19,105 @@ func newClaudeServer(t *testing.T, o realSetup, steps ...modeltest.Step) *realSe
 	return realClaude.server(t, modeltest.WithTools(t, steps...), o)
 }
 
-func bashing(command string) modeltest.Step {
-	return doing("Bash", map[string]any{"command": command, "description": "A step of the test"})
+func bashStep(command string) modeltest.Step {
+	return callStep("Bash", map[string]any{"command": command, "description": "A step of the test"})
 }
 
 func TestRealClaudeWorksOnATask(t *testing.T) {
 	t.Parallel()
 	srv := newClaudeServer(t, realSetup{},
-		bashing("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"),
-		doing("mcp__taskyard__complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."}),
-		saying("I wrote notes.txt."))
+		bashStep("echo 'from the agent' > notes.txt; cat notes.txt; env | sort"),
+		callStep("mcp__taskyard__complete_task", map[string]any{"taskId": 1, "summary": "Notes are written."}),
+		textStep("I wrote notes.txt."))
 	id := srv.begin()
 	srv.want(srv.ended(id), "completed|ended||I wrote notes.txt.")
-	srv.wrote("notes.txt", "from the agent\n")
+	srv.wantFile("notes.txt", "from the agent\n")
 	if got := srv.rows("SELECT status, summary FROM tasks WHERE id = ?", id)[0]; got != "done|Notes are written." {
-		t.Errorf("task %q", got)
+		t.Errorf("got task %q", got)
 	}
 	if got := srv.rows("SELECT usage FROM runs")[0]; !strings.Contains(got, `"toolCalls":2,"tokensIn":300,"tokensOut":21`) {
-		t.Errorf("usage %s", got)
+		t.Errorf("got usage %s", got)
 	}
-	told := srv.told()
-	srv.want(told, "", "tool_call|Bash: echo", "tool_call|mcp__taskyard__complete_task", "from the agent", "text|I wrote notes.txt.")
-	t.Run("its commands see no key and no token", func(t *testing.T) {
+	transcript := srv.transcript()
+	srv.want(transcript, "", "tool_call|Bash: echo", "tool_call|mcp__taskyard__complete_task", "from the agent", "text|I wrote notes.txt.")
+	t.Run("its commands do not see keys and tokens", func(t *testing.T) {
 		for _, secret := range []string{"sk-ant-of-the-test", "ANTHROPIC_API_KEY=", "TASKYARD_TOKEN="} {
 			if strings.Contains(strings.Join(srv.results(), "\n"), secret) {
-				t.Errorf("they see %s", secret)
+				t.Errorf("a command sees %s", secret)
 			}
 		}
-		if !strings.Contains(told, "TASKYARD_AGENT=coder") {
-			t.Error("the command saw nothing")
+		if !strings.Contains(transcript, "TASKYARD_AGENT=coder") {
+			t.Error("the command printed nothing")
 		}
 	})
 	if t.Failed() {
-		t.Log(told)
+		t.Log(transcript)
 	}
-	srv.wantNobody("after the run", nil)
+	srv.wantNoProcesses("after the run", nil)
 }
 
-// outsideFile is a file outside the workspace.
+// outsideFile returns a file outside the workspace.
 func outsideFile(t *testing.T) string {
 	t.Helper()
 	file := put(t, filepath.Join(t.TempDir(), "outside.txt"), "of somebody else\n")
 	return file
 }
 
-func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
+func TestRealClaudeAsksBeforeLeavingItsWorkspace(t *testing.T) {
 	t.Parallel()
-	t.Run("a denied call is recorded, and the agent told", func(t *testing.T) {
+	t.Run("a denied call is recorded and reported to the agent", func(t *testing.T) {
 		t.Parallel()
-		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I could not read it."))
+		srv := newClaudeServer(t, realSetup{}, callStep("Read", map[string]any{"file_path": outsideFile(t)}), textStep("I could not read it."))
 		id := srv.begin()
-		srv.decide(srv.asks(), "deny", map[string]any{"reason": "not that file"})
+		srv.decide(srv.awaitPermission(), "deny", map[string]any{"reason": "not that file"})
 		srv.want(srv.ended(id), "completed|ended||I could not read it.")
 		srv.want(strings.Join(srv.results(), "\n"), "", "It was not permitted. A person denied this call: not that file")
-		srv.want(srv.told(), "", "Warning: calls were refused: Read")
+		srv.want(srv.transcript(), "", "Warning: calls were refused: Read")
 		if got := srv.rows("SELECT tool, decision, decided_by, message FROM permissions"); len(got) != 1 ||
 			!strings.HasPrefix(got[0], "Read|denied|") || !strings.HasSuffix(got[0], "|not that file") {
-			t.Errorf("permissions %q", got)
+			t.Errorf("got the permissions %q", got)
 		}
 	})
 	t.Run("a denied call is the reason of a run that ends without a result", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": file}),
-			saying(""), saying(""), saying(""), saying(""), saying(""))
+		srv := newClaudeServer(t, realSetup{}, callStep("Read", map[string]any{"file_path": file}),
+			textStep(""), textStep(""), textStep(""), textStep(""), textStep(""))
 		id := srv.begin()
-		srv.decide(srv.asks(), "deny", map[string]any{"reason": "not that file"})
+		srv.decide(srv.awaitPermission(), "deny", map[string]any{"reason": "not that file"})
 		srv.want(srv.ended(id), "failed|error|The agent stopped after a call was denied: Read: "+file+
 			": It was not permitted. A person denied this call: not that file It ended without a result|")
 	})
-	t.Run("an allowed call is made", func(t *testing.T) {
+	t.Run("an allowed call is executed", func(t *testing.T) {
 		t.Parallel()
-		srv := newClaudeServer(t, realSetup{}, doing("Read", map[string]any{"file_path": outsideFile(t)}), saying("I read it."))
+		srv := newClaudeServer(t, realSetup{}, callStep("Read", map[string]any{"file_path": outsideFile(t)}), textStep("I read it."))
 		id := srv.begin()
-		srv.decide(srv.asks(), "allow", map[string]any{})
+		srv.decide(srv.awaitPermission(), "allow", map[string]any{})
 		srv.want(srv.ended(id), "completed|ended||I read it.")
 		srv.want(strings.Join(srv.results(), "\n"), "", "of somebody else")
 	})
-	t.Run("what it may not write it need not ask for", func(t *testing.T) {
+	t.Run("nobody is asked about an unwritable file", func(t *testing.T) {
 		t.Parallel()
 		file := outsideFile(t)
-		srv := newClaudeServer(t, realSetup{}, doing("Write", map[string]any{"file_path": file + ".new", "content": "x"}),
-			bashing("cd . && echo bad > "+file), saying("I could not."))
+		srv := newClaudeServer(t, realSetup{}, callStep("Write", map[string]any{"file_path": file + ".new", "content": "x"}),
+			bashStep("cd . && echo bad > "+file), textStep("I could not."))
 		id := srv.begin()
-		srv.decide(srv.asks(), "allow", map[string]any{}) // of Bash, which asks by itself
+		srv.decide(srv.awaitPermission(), "allow", map[string]any{}) // of Bash, which always asks
 		srv.want(srv.ended(id), "completed|ended||I could not.")
 		srv.want(strings.Join(srv.results(), "\n"), "", "nobody can permit it", "Permission denied")
 		if b, err := os.ReadFile(file); err != nil || string(b) != "of somebody else\n" {
-			t.Errorf("the file is %q, %v", b, err)
+			t.Errorf("the file contains %q, %v", b, err)
 		}
 	})
-	t.Run("the network is closed to its commands, and open where the definition says so", func(t *testing.T) {
+	t.Run("the network is closed to its commands, unless the definition opens it", func(t *testing.T) {
 		t.Parallel()
 		for _, definition := range []string{"", "network: true\n"} {
 			m := modeltest.New(t)
 			connect := fmt.Sprintf("exec 3<>/dev/tcp/%s && echo connected", strings.Replace(strings.TrimPrefix(m.URL, "http://"), ":", "/", 1))
-			srv := newClaudeServer(t, realSetup{definition: definition}, bashing(connect), saying("Done."))
+			srv := newClaudeServer(t, realSetup{definition: definition}, bashStep(connect), textStep("Done."))
 			srv.want(srv.execute(), "completed|ended||Done.")
 			if got := strings.Join(srv.results(), "\n"); strings.Contains(got, "connected") != (definition != "") {
-				t.Errorf("with %q: %s", definition, got)
+				t.Errorf("with %q: got %s", definition, got)
 			}
 		}
 	})
@@ -125,17 +125,17 @@ func TestRealClaudeAsksBeforeItLeavesItsWorkspace(t *testing.T) {
 
 func TestCanceledRealClaudeLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	srv := newClaudeServer(t, realSetup{}, bashing("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), saying("Done."))
+	srv := newClaudeServer(t, realSetup{}, bashStep("(setsid sleep 900 >/dev/null 2>&1 &) ; echo begun > begun; sleep 100"), textStep("Done."))
 	id := srv.begin()
-	srv.exists("begun")
-	srv.cancels(id)
+	srv.awaitFile("begun")
+	srv.wantCanceled(id)
 }
 
 func TestRealClaudeKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		limit, want, words string
-		out                int // tokens a turn
+		out                int // tokens per turn
 	}{
 		{"max_tokens: 1000", "failed|tokens|", "of at most 1000", 600},
 		{"max_cost_usd: 0.01", "failed|cost|", "USD of at most 0.01", 9000},
@@ -143,7 +143,7 @@ func TestRealClaudeKeepsItsLimits(t *testing.T) {
 	} {
 		t.Run(tt.limit, func(t *testing.T) {
 			t.Parallel()
-			greedy := bashing("true")
+			greedy := bashStep("true")
 			greedy.Times, greedy.Usage.Out = 100, tt.out
 			srv := newClaudeServer(t, realSetup{definition: tt.limit + "\n"}, greedy)
 			srv.want(srv.execute(), tt.want, tt.words)
@@ -153,44 +153,44 @@ func TestRealClaudeKeepsItsLimits(t *testing.T) {
 
 func TestRealClaudeFails(t *testing.T) {
 	t.Parallel()
-	t.Run("a refused key for good", func(t *testing.T) {
+	t.Run("a refused key fails permanently", func(t *testing.T) {
 		t.Parallel()
 		srv := newClaudeServer(t, realSetup{attempts: 3}, modeltest.Step{Status: 401, Times: 100})
 		srv.want(srv.execute(), "failed|auth|The credentials are missing or refused", "ANTHROPIC_API_KEY")
 		if got := srv.rows("SELECT count(*), max(failures) FROM runs, tasks")[0]; got != "1|3" {
-			t.Errorf("runs and failures %q", got)
+			t.Errorf("got runs and failures %q", got)
 		}
 	})
-	t.Run("an empty answer is no result", func(t *testing.T) {
+	t.Run("an empty answer is not a result", func(t *testing.T) {
 		t.Parallel()
 		srv := newClaudeServer(t, realSetup{}, modeltest.Step{Times: 100})
 		srv.want(srv.execute(), "failed|error|It ended without a result")
 	})
-	t.Run("an agent with bash is refused where nothing holds it, with the remedy", func(t *testing.T) {
+	t.Run("an agent with unconfined bash is refused, with the fix", func(t *testing.T) {
 		t.Parallel()
-		srv := newClaudeServer(t, realSetup{runner: "confine = false\n"}, saying("Done."))
+		srv := newClaudeServer(t, realSetup{runner: "confine = false\n"}, textStep("Done."))
 		srv.want(srv.execute(), "failed|error|", "confine = false", "Set accept_weaker = true in the section of this runner")
 		if n := len(srv.model.Requests()); n != 0 {
-			t.Errorf("the model was asked %d times", n)
+			t.Errorf("got %d requests to the model", n)
 		}
 	})
 }
 
-func TestRealClaudeGoesOnAfterACut(t *testing.T) {
+func TestRealClaudeContinuesAfterAnInterruption(t *testing.T) {
 	t.Parallel()
 	for _, cut := range []string{"the server was killed", "the server stopped"} {
 		t.Run(cut, func(t *testing.T) {
 			t.Parallel()
 			srv := newClaudeServer(t, realSetup{private: true, attempts: 3},
-				bashing("echo one > notes.txt && pwd"),
-				bashing("echo begun >> notes.txt; sleep 100"),
-				bashing("cat notes.txt && pwd"),
-				saying("It was one."))
+				bashStep("echo one > notes.txt && pwd"),
+				bashStep("echo begun >> notes.txt; sleep 100"),
+				bashStep("cat notes.txt && pwd"),
+				textStep("It was one."))
 			srv.resume(cut, 2)
 			srv.want(srv.rows("SELECT status, summary FROM runs ORDER BY id DESC")[0], "completed|It was one.")
-			srv.want(strings.Join(srv.results(), "\n"), "", "one\nbegun\n") // written before the cut, read after it
+			srv.want(strings.Join(srv.results(), "\n"), "", "one\nbegun\n") // written before the stop, read after it
 			if got := srv.results(); len(got) < 2 || !strings.HasSuffix(strings.TrimSpace(got[len(got)-1]), strings.TrimSpace(got[0])) {
-				t.Errorf("the model was told %q: other folders, or not the same conversation", got)
+				t.Errorf("the model got %q: other folders, or not the same conversation", got)
 			}
 		})
 	}

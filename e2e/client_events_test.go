@@ -15,7 +15,7 @@ import (
 	"taskyard/task"
 )
 
-// follow runs events --follow in the background and hands on its lines.
+// follow runs events --follow in the background and passes on its lines.
 func (s *shell) follow(t *testing.T, args ...string) (lines <-chan string, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -41,13 +41,13 @@ func (s *shell) follow(t *testing.T, args ...string) (lines <-chan string, stop 
 		case code := <-ended:
 			return code
 		case <-time.After(patience):
-			t.Fatalf("it does not end: %s", errs.String())
+			t.Fatalf("it did not end: %s", errs.String())
 		}
 		return -1
 	}
 }
 
-// nextLine returns the next line that has a word.
+// nextLine returns the next line that contains a word.
 func nextLine(t *testing.T, lines <-chan string, word string) string {
 	t.Helper()
 	late := time.After(patience)
@@ -61,7 +61,7 @@ func nextLine(t *testing.T, lines <-chan string, word string) string {
 				return l
 			}
 		case <-late:
-			t.Fatalf("no line with %s came", word)
+			t.Fatalf("got no line with %s", word)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestEventsAreFollowedAcrossARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen[e.ID]++; seen[e.ID] > 1 {
-			t.Errorf("event %d came %d times", e.ID, seen[e.ID])
+			t.Errorf("got event %d %d times", e.ID, seen[e.ID])
 		}
 		return e
 	}
@@ -91,13 +91,13 @@ func TestEventsAreFollowedAcrossARestart(t *testing.T) {
 	s.start()
 	a.ok("", "task", "create", "evil \x1b[31m", "--owner", otherAgent)
 	if l := nextLine(t, text, task.EvTaskCreated); !strings.Contains(l, "#2 "+otherAgent) || strings.ContainsRune(l, '\x1b') {
-		t.Errorf("the line is %q", l)
+		t.Errorf("got the line %q", l)
 	}
-	for e := read(); e.TaskID != 2; e = read() { // each is counted
+	for e := read(); e.TaskID != 2; e = read() { // each event is counted
 	}
 	for _, stop := range []func() int{stopText, stopDocs} {
 		if code := stop(); code != client.ExitDone {
-			t.Errorf("interrupted it ends with %d", code)
+			t.Errorf("interrupted, it exited with %d", code)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheLoopOfThePageWorks runs the page's loop of an agent in a real shell.
-func TestTheLoopOfThePageWorks(t *testing.T) {
+// TestTheLoopInTheDocsWorks runs the agent loop of the page in a real shell.
+func TestTheLoopInTheDocsWorks(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/cli.md")
 	_, loop, _ := strings.Cut(page, "## Work as an agent\n\n```sh\n")
@@ -18,7 +18,7 @@ func TestTheLoopOfThePageWorks(t *testing.T) {
 	a := in.shellFor(t, "--agent", agentName)
 	a.ok("", "task", "create", "one")
 	a.ok("", "task", "create", "two")
-	// When both are done it ends as at a server that is away.
+	// When both tasks are done, it ends as if the server were unreachable.
 	loop = strings.ReplaceAll(loop, "taskyard task claim", "next_task")
 	script := `next_task() { [ "$(taskyard task history --json | grep -o '"status":"done"' | wc -l)" -lt 2 ] || return 4; taskyard task claim "$@"; }
 echo "It is done." > summary.md
@@ -29,7 +29,7 @@ echo "It is done." > summary.md
 	}
 	for _, id := range []string{"1", "2"} {
 		if tk := a.read(id); tk.Summary != "It is done." || len(tk.Steps) != 2 || !tk.Steps[0].Done {
-			t.Errorf("task %s: %s", id, asJSON(tk))
+			t.Errorf("got task %s: %s", id, asJSON(tk))
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// askingAgent speaks Claude Code's stream-json. It asks whether it may read a file, twice as read and
-// once as grep, and says what it was told.
+// askingAgent speaks Claude Code's stream-json. It asks for permission to read a file, twice as Read and
+// once as Grep, and its result lists the answers.
 const askingAgent = `case "$*" in *--version*) echo 9; exit;; esac
 read prompt
 echo '{"type":"system","subtype":"init","session_id":"11111111-2222-4333-8444-555555555555","tools":["Read","Grep"],` +
@@ -42,12 +42,12 @@ func TestAPersonDecidesOnACallFromTheShell(t *testing.T) {
 	asked := func(n int) {
 		t.Helper()
 		want := fmt.Sprintf("permission %d: asks to call", n)
-		testkit.Eventually(t, "the run asks "+want, func() bool { return strings.Contains(p.ok("", "inbox"), want) })
+		testkit.Eventually(t, "the run requests "+want, func() bool { return strings.Contains(p.ok("", "inbox"), want) })
 	}
 	asked(1)
 	if out := p.ok("", "run", "show", "1"); !strings.Contains(out, "taskyard run allow 1 1\n") ||
 		!strings.Contains(out, "taskyard run deny 1 1 --reason TEXT") {
-		t.Errorf("run show does not say how to decide:\n%s", out)
+		t.Errorf("run show does not show how to decide:\n%s", out)
 	}
 	p.fails(client.ExitRefused, "has not asked for a permission 7", "run", "allow", "1", "7")
 	p.fails(client.ExitUsage, "x", "run", "allow", "1", "x")
@@ -70,6 +70,6 @@ func TestAPersonDecidesOnACallFromTheShell(t *testing.T) {
 		t.Error(out)
 	}
 	if out := p.ok("", "run", "wait", "1", "--timeout", "1m"); !strings.Contains(out, "It was denied allowed allowed") {
-		t.Errorf("the agent was told otherwise:\n%s", out)
+		t.Errorf("the agent got other answers:\n%s", out)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"taskyard/task"
 )
 
-// TestResultsFromTheShell goes from a project to an accepted result, without a
-// repository.
+// TestResultsFromTheShell covers everything from a project to an accepted result,
+// without a repository.
 func TestResultsFromTheShell(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, "serve")
@@ -31,7 +31,7 @@ func TestResultsFromTheShell(t *testing.T) {
 	shown := admin.ok("", "project", "show", "web")
 	wants(t, shown, "web: Web site", "1 approval, reminded after 3d", "pr  a URL is attached, required")
 
-	t.Run("a file holds the whole of a project", func(t *testing.T) {
+	t.Run("a file contains the whole project", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "web.json")
 		text := admin.ok("", "project", "show", "web", "--json")
 		put(t, file, text)
@@ -47,10 +47,10 @@ func TestResultsFromTheShell(t *testing.T) {
 
 	id := agent.ok("", "task", "create", "Fix the login", "--project", "web", "--quiet")
 	if got := agent.ok("", "task", "list", "--project", "web", "--quiet"); got != id {
-		t.Errorf("the tasks of the project are %q", got)
+		t.Errorf("got the tasks of the project %q", got)
 	}
 	if got := agent.ok("", "task", "list", "--project", "copy", "--quiet"); got != "" {
-		t.Errorf("the tasks of the other are %q", got)
+		t.Errorf("got the tasks of the other project %q", got)
 	}
 	agent.fails(client.ExitRefused, "has no repository", "task", "checkout", id)
 	agent.ok("", "task", "claim")
@@ -87,8 +87,8 @@ func TestResultsFromTheShell(t *testing.T) {
 	}
 }
 
-// TestAChangeFromTheShell reviews, checks out and merges what an agent did in a
-// real repository.
+// TestAChangeFromTheShell reviews, checks out and merges a change that an agent made
+// in a real repository.
 func TestAChangeFromTheShell(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
@@ -109,18 +109,18 @@ func TestAChangeFromTheShell(t *testing.T) {
 	put(t, filepath.Join(again, "change.patch"), patch+"\n")
 	testkit.Git(t, again, "apply", "change.patch")
 	if b, err := os.ReadFile(filepath.Join(again, "greeting.txt")); err != nil || string(b) != "hello\nworld\n" {
-		t.Errorf("the patch makes %q, %v:\n%s", b, err, patch)
+		t.Errorf("after the patch, got %q, %v:\n%s", b, err, patch)
 	}
 	if got := maya.ok("", "review", "diff", id, "--path", "greeting.txt"); got != patch {
-		t.Errorf("of the only file:\n%s\nwant\n%s", got, patch)
+		t.Errorf("for the only file, got\n%s\nwant\n%s", got, patch)
 	}
 
 	tree := maya.ok("", "task", "checkout", id)
 	if want := filepath.Join(home, ".local", "share", "taskyard", "checkouts", "web-1"); tree != want {
-		t.Errorf("checked out into %s, want %s", tree, want)
+		t.Errorf("checked out to %s, want %s", tree, want)
 	}
 	if b, err := os.ReadFile(filepath.Join(tree, "greeting.txt")); err != nil || string(b) != "hello\nworld\n" {
-		t.Errorf("the worktree holds %q, %v", b, err)
+		t.Errorf("the worktree contains %q, %v", b, err)
 	}
 
 	maya.ok("", "review", "comment", id, "Begin with a capital.", "--path", "greeting.txt", "--line", "1")
@@ -130,13 +130,13 @@ func TestAChangeFromTheShell(t *testing.T) {
 	wants(t, maya.ok("", "review", "show", id), "greeting.txt:1, user:maya (draft)", "> hello", "greeting.txt:1-2", "> world")
 	maya.ok("Nearly.\n", "review", "request-changes", id, "-")
 
-	srv.awaits(1, "in review again", inReview(2)) // the worktree did not stop the run
+	srv.awaits(1, "in review again", inReview(2)) // the worktree did not block the run
 	wants(t, maya.ok("", "review", "diff", id, "--since", "1"), "-hello", "+Hello")
 	if maya.ok("", "task", "checkout", id); testkit.Git(t, tree, "status", "--porcelain") != "" {
 		t.Error("the worktree is not clean")
 	}
 	if b, err := os.ReadFile(filepath.Join(tree, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
-		t.Errorf("the worktree holds %q, %v", b, err)
+		t.Errorf("the worktree contains %q, %v", b, err)
 	}
 	wants(t, maya.ok("", "review", "accept", id), "accepted result 2 of #1", "waits for merge")
 	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })

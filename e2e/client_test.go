@@ -16,20 +16,20 @@ import (
 	"taskyard/task"
 )
 
-// shell runs client commands with variables of their own.
+// shell runs client commands with its own environment.
 type shell struct {
 	t   testing.TB
 	env map[string]string
 }
 
-// shellFor is a shell with a token of the given sort, such as --agent coder.
+// shellFor returns a shell with a token of the given kind, such as --agent coder.
 func (in *inside) shellFor(t testing.TB, token ...string) *shell {
 	t.Helper()
 	secret := must(t, "", append([]string{"token", "create", "--data", in.data}, token...)...)
 	return &shell{t, map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN": secret}}
 }
 
-// with is the shell with one more variable.
+// with returns the shell with one more variable.
 func (s *shell) with(t testing.TB, name, value string) *shell {
 	env := map[string]string{name: value}
 	for k, v := range s.env {
@@ -62,16 +62,16 @@ func (s *shell) ok(stdin string, args ...string) string {
 	return strings.TrimSuffix(out, "\n")
 }
 
-// fails is try for commands that must end so, and say so on stderr.
+// fails is try for commands that must end with this code and message on stderr.
 func (s *shell) fails(code int, say string, args ...string) {
 	s.t.Helper()
 	out, errs, got := s.try("", args...)
 	if got != code || !strings.Contains(errs, say) {
-		s.t.Errorf("taskyard %s: exit code %d, want %d with %q: %s%s", strings.Join(args, " "), got, code, say, out, errs)
+		s.t.Errorf("taskyard %s: got exit code %d, want %d with %q: %s%s", strings.Join(args, " "), got, code, say, out, errs)
 	}
 }
 
-// read gets a task as the server tells it.
+// read returns a task as the server shows it.
 func (s *shell) read(id string) task.Task {
 	s.t.Helper()
 	return call[task.Task](s.t, &client.Client{URL: s.env["TASKYARD_URL"], Token: s.env["TASKYARD_TOKEN"]}, "GET", "/api/tasks/"+id, nil)
@@ -86,12 +86,12 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 
 	if id := a.ok("Say `why`.\n", "task", "create", "Explain", "--description", "-", "--priority",
 		"5", "--step", "Read, then think", "--quiet"); id != "1" {
-		t.Fatalf("the id is %q", id)
+		t.Fatalf("got the ID %q", id)
 	}
 	a.ok("", "task", "create", "Later")
 	if tk := a.read("1"); tk.Owner != agentName || tk.Description != "Say `why`." || tk.Priority != 5 ||
 		len(tk.Steps) != 1 || tk.Steps[0].Title != "Read, then think" {
-		t.Errorf("created %s", asJSON(tk))
+		t.Errorf("got the created task %s", asJSON(tk))
 	}
 	if id := a.ok("", "task", "claim", "--quiet"); id != "1" {
 		t.Fatalf("claimed %q", id)
@@ -99,11 +99,11 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	a.ok("- [x] Read\n- Think\n", "task", "steps", "1")
 	a.ok("", "task", "step", "1", "1", "--done", "--details", "hard")
 	if tk := a.read("1"); len(tk.Steps) != 2 || !tk.Steps[0].Done || !tk.Steps[1].Done || tk.Steps[1].Details != "hard" {
-		t.Errorf("the plan is %s", asJSON(tk.Steps))
+		t.Errorf("got the plan %s", asJSON(tk.Steps))
 	}
 	if id := a.ok("", "task", "subtask", "1", "0", "Look it up", "--owner", otherAgent, "--quiet"); id != "3" ||
 		other.read("3").ParentTaskID != 1 {
-		t.Errorf("subtask %q", id)
+		t.Errorf("got the subtask %q", id)
 	}
 	a.ok("", "task", "attach", "1", "https://example.org/", "--label", "place")
 	a.ok("It is\nso.", "task", "comment", "1", "-")
@@ -111,11 +111,11 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	a.ok("", "task", "update", "1", "--title", "Explain it", "--priority=-2")
 	tk := a.read("1")
 	if tk.Title != "Explain it" || tk.Priority != -2 || len(tk.Resources) != 1 || len(tk.Comments) != 1 || tk.Comments[0].Content != "It is\nso." {
-		t.Errorf("task %s", asJSON(tk))
+		t.Errorf("got the task %s", asJSON(tk))
 	}
 	a.ok("What is left is in the comment.", "task", "move", "1", otherAgent, "--comment", "-")
 	if tk := a.read("1"); tk.Owner != otherAgent || tk.Claim != nil || tk.Comments[1].Kind != task.KindHandoff {
-		t.Errorf("moved %s", asJSON(tk))
+		t.Errorf("got the moved task %s", asJSON(tk))
 	}
 	if id := other.ok("", "task", "claim", "--count", "5", "--quiet"); id != "3\n1" { // by priority
 		t.Errorf("claimed %q", id)
@@ -123,11 +123,11 @@ func TestAnAgentWorksFromTheShell(t *testing.T) {
 	other.ok("", "task", "release", "1")
 	other.ok("", "task", "cancel", "3", "--reason", "known already")
 	if tk := other.read("3"); tk.Status != task.Canceled {
-		t.Errorf("canceled %s", asJSON(tk))
+		t.Errorf("got the canceled task %s", asJSON(tk))
 	}
 }
 
-func TestACompletedTaskMayBringTheNext(t *testing.T) {
+func TestCompletingATaskCanClaimTheNext(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
@@ -136,14 +136,14 @@ func TestACompletedTaskMayBringTheNext(t *testing.T) {
 	}
 	a.ok("", "task", "claim")
 	if id := a.ok("Said.\n", "task", "complete", "1", "--next", "--quiet", "--file", "-"); id != "2" {
-		t.Errorf("the next is %q", id)
+		t.Errorf("got the next task %q", id)
 	}
 	if tk := a.read("1"); tk.Status != task.Done || tk.Summary != "Said." {
-		t.Errorf("completed %s", asJSON(tk))
+		t.Errorf("got the completed task %s", asJSON(tk))
 	}
 	a.fails(client.ExitNothing, "no task is idle", "task", "complete", "2", "--next")
 	if tk := a.read("2"); tk.Status != task.Done {
-		t.Errorf("exit code 3 left it %s", tk.Status)
+		t.Errorf("with exit code 3, the task is %s", tk.Status)
 	}
 	if out := a.ok("", "task", "history", "--owner", agentName); !strings.Contains(out, "second") ||
 		strings.Index(out, "second") > strings.Index(out, "first") {
@@ -163,10 +163,10 @@ func TestExitCodesOfCommands(t *testing.T) {
 		a.fails(client.ExitRefused, "task_not_working", "task", "move", "1", otherAgent, "--comment", "x")
 		a.fails(client.ExitRefused, "forbidden", "task", "reply", "1", "x")
 	})
-	t.Run("1: a bad token, with the remedy", func(t *testing.T) {
+	t.Run("1: a bad token, with the fix", func(t *testing.T) {
 		a.with(t, "TASKYARD_TOKEN", "ty_wrong").fails(client.ExitRefused, "taskyard token create", "task", "list")
 	})
-	t.Run("2: usage, with the way to the help", func(t *testing.T) {
+	t.Run("2: usage, with the command for help", func(t *testing.T) {
 		a.fails(client.ExitUsage, "taskyard task --help", "task", "shwo")
 		a.fails(client.ExitUsage, "taskyard task show --help", "task", "show", "--nope")
 		a.fails(client.ExitUsage, "positive whole number", "task", "show", "5a")
@@ -187,24 +187,24 @@ func TestExitCodesOfCommands(t *testing.T) {
 	})
 }
 
-func TestDefaultsComeFromTheSurroundings(t *testing.T) {
+func TestDefaultsComeFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a, admin := in.shellFor(t, "--agent", agentName), in.shellFor(t, "--scope", "admin")
-	t.Run("the token's agent is the agent", func(t *testing.T) {
+	t.Run("the agent defaults to that of the token", func(t *testing.T) {
 		if out := a.ok("", "agent", "show"); !strings.HasPrefix(out, agentName+":") {
 			t.Error(out)
 		}
 	})
-	t.Run("a person names one", func(t *testing.T) {
+	t.Run("a person names an agent", func(t *testing.T) {
 		admin.fails(client.ExitUsage, "TASKYARD_AGENT", "task", "create", "x")
 		admin.with(t, "TASKYARD_AGENT", agentName).ok("", "task", "create", "x")
 		admin.ok("", "task", "create", "y", "--owner", otherAgent)
 		if tk := admin.read("1"); tk.Owner != agentName || admin.read("2").Owner != otherAgent {
-			t.Errorf("owner %s", tk.Owner)
+			t.Errorf("got owner %s", tk.Owner)
 		}
 	})
-	t.Run("the run's task is the task", func(t *testing.T) {
+	t.Run("the task defaults to that of the run", func(t *testing.T) {
 		run := a.with(t, "TASKYARD_TASK_ID", "1")
 		run.ok("", "task", "comment", "by default")
 		run.ok("one", "task", "steps")
@@ -216,7 +216,7 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 			t.Errorf("%s", asJSON(tk))
 		}
 	})
-	t.Run("the token may lie in a file", func(t *testing.T) {
+	t.Run("the token may be in a file", func(t *testing.T) {
 		file := put(t, filepath.Join(t.TempDir(), "token"), a.env["TASKYARD_TOKEN"]+"\n")
 		s := &shell{t, map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": file}}
 		if out := s.ok("", "whoami"); !strings.Contains(out, "agent:"+agentName) {
@@ -225,7 +225,7 @@ func TestDefaultsComeFromTheSurroundings(t *testing.T) {
 	})
 }
 
-func TestJSONIsTheServersAnswer(t *testing.T) {
+func TestJSONIsTheResponseOfTheServer(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--scope", "admin")
@@ -250,12 +250,12 @@ func TestJSONIsTheServersAnswer(t *testing.T) {
 		})
 	}
 	if out := a.ok("", "task", "list"); strings.ContainsRune(out, '\x1b') || !strings.Contains(out, `\x1b[31m <&>`) {
-		t.Errorf("the table is\n%s", out)
+		t.Errorf("got the table\n%s", out)
 	}
 }
 
-// shellOfEcho is an administrator's shell on a server whose agent echo says that
-// all is well.
+// shellOfEcho returns an administrator's shell for a server whose agent echo reports
+// that all is well.
 func shellOfEcho(t *testing.T, approval string) *shell {
 	t.Helper()
 	in := serveInside(t, "taskyard.toml", `
@@ -275,31 +275,31 @@ func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
 		id := p.ok("", "task", "create", "x", "--owner", "echo", "--no-start", "--quiet")
 		return p.ok("", "task", "run", id, "--quiet")
 	}
-	t.Run("an approved run is awaited to its end", func(t *testing.T) {
+	t.Run("run wait waits for the end of an approved run", func(t *testing.T) {
 		id := dispatch()
 		if out := p.ok("", "run", "show", id); !strings.Contains(out, "taskyard run approve "+id+" --version ") ||
 			!strings.Contains(out, "Echo.") {
-			t.Errorf("a reviewer sees\n%s", out)
+			t.Errorf("a reviewer got\n%s", out)
 		}
 		p.fails(client.ExitRefused, "run_changed", "run", "approve", id, "--version", "other")
 		p.ok("", "run", "approve", id, "--timeout", "60")
 		if out := p.ok("", "run", "wait", id, "--timeout", patience.String()); !strings.Contains(out, "all is well") {
-			t.Errorf("it ended with\n%s", out)
+			t.Errorf("got\n%s", out)
 		}
 		if out := p.ok("", "run", "transcript", id); !strings.Contains(out, "all is well") {
 			t.Errorf("transcript\n%s", out)
 		}
 		p.fails(client.ExitRefused, "run_already_decided", "run", "deny", id, "--reason", "late")
 		if again := p.ok("", "run", "retry", id, "--quiet"); again == id {
-			t.Errorf("the retry is %s", again)
+			t.Errorf("got the retry %s", again)
 		}
 	})
-	t.Run("a denied run is a failure to those who wait", func(t *testing.T) {
+	t.Run("run wait fails for a denied run", func(t *testing.T) {
 		id := dispatch()
 		p.ok("not `now`", "run", "deny", id, "--reason", "-")
 		p.fails(client.ExitRefused, "not `now`", "run", "wait", id)
 	})
-	t.Run("who waits may give up", func(t *testing.T) {
+	t.Run("run wait can time out", func(t *testing.T) {
 		id := dispatch()
 		p.fails(client.ExitRefused, "still pending", "run", "wait", id, "--timeout", "1ms")
 		p.ok("", "run", "cancel", id)
@@ -309,7 +309,7 @@ func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
 	})
 }
 
-// leaves are the paths of the client commands.
+// leaves returns the paths of the client commands.
 func leaves(t *testing.T) (paths [][]string) {
 	t.Helper()
 	k, err := kong.New(&cmd.Commands{}, kong.ExplicitGroups(cmd.Groups))
@@ -324,14 +324,14 @@ func leaves(t *testing.T) (paths [][]string) {
 	return paths
 }
 
-// TestHelpTeaches walks every command: each says what it does and shows how.
-func TestHelpTeaches(t *testing.T) {
+// TestTheHelpIsComplete walks every command: each says what it does and has an example.
+func TestTheHelpIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, path := range leaves(t) {
 		out := must(t, "", append(slices.Clone(path), "--help")...)
 		if name := strings.TrimSuffix(strings.TrimSuffix(strings.Join(path, " "), " list"), " start"); !strings.Contains(out,
 			"\n    taskyard "+name) && !strings.Contains(out, "(taskyard "+name) && !strings.Contains(out, "| taskyard "+name) {
-			t.Errorf("no example of %s:\n%s", name, out)
+			t.Errorf("there is no example of %s:\n%s", name, out)
 		}
 	}
 	out := must(t, "", "--help")

@@ -14,19 +14,19 @@ func TestTodoListsFromTheShell(t *testing.T) {
 	a.fails(client.ExitNothing, "empty", "todo", "lpop")
 	a.fails(client.ExitNothing, "empty", "todo", "rpeek")
 	if n := a.ok("", "todo", "count"); n != "0" {
-		t.Errorf("count %s", n)
+		t.Errorf("got count %s", n)
 	}
 	a.ok("", "todo", "rpush", "b")
 	a.ok("", "todo", "lpush", "a")
 	if n := a.ok("two `lines`\nwith \x1b[31m\n", "todo", "rpush", "-"); n != "3" {
-		t.Errorf("rpush answers %s", n)
+		t.Errorf("rpush printed %s", n)
 	}
-	t.Run("a list is one item a line, fit for a terminal", func(t *testing.T) {
+	t.Run("a list has one item per line, safe for a terminal", func(t *testing.T) {
 		if out := a.ok("", "todo", "list"); out != "a\nb\ntwo `lines`\\nwith \\x1b[31m" {
 			t.Errorf("%q", out)
 		}
 	})
-	t.Run("an item is handed to programs to the letter", func(t *testing.T) {
+	t.Run("a single item is printed unchanged", func(t *testing.T) {
 		if out := a.ok("", "todo", "rpeek"); out != "two `lines`\nwith \x1b[31m" {
 			t.Errorf("%q", out)
 		}
@@ -37,12 +37,12 @@ func TestTodoListsFromTheShell(t *testing.T) {
 			t.Errorf("%s %s", l, r)
 		}
 	})
-	t.Run("another's list is named", func(t *testing.T) {
+	t.Run("the list of another agent is named", func(t *testing.T) {
 		if out := other.ok("", "todo", "lpop", "--agent", agentName, "--json"); out != `{"ok":true,"item":"a"}` {
 			t.Errorf("%s", out)
 		}
 		if n := a.ok("", "todo", "count"); n != "1" {
-			t.Errorf("count %s", n)
+			t.Errorf("got count %s", n)
 		}
 	})
 	t.Run("an empty list is JSON too, with exit code 3", func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestTodoListsFromTheShell(t *testing.T) {
 	})
 }
 
-func TestAClaimMayWait(t *testing.T) {
+func TestAClaimCanWait(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)

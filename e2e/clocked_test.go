@@ -14,13 +14,13 @@ import (
 )
 
 // clockedArg makes the test binary a server whose wall clock a test sets. The
-// next argument is the file that says by how much it is ahead.
+// next argument is the file that says how far it is ahead.
 const clockedArg = "__clocked"
 
 func clockedMain(file string) {
 	now := func() time.Time {
 		b, _ := os.ReadFile(file)
-		ahead, _ := time.ParseDuration(string(b)) // none yet: 0
+		ahead, _ := time.ParseDuration(string(b)) // 0 until the file is written
 		return time.Now().Add(ahead)
 	}
 	if err := supervise.Adopt(); err != nil {
@@ -34,8 +34,8 @@ func clockedMain(file string) {
 	os.Exit(code)
 }
 
-// clocked has a server run on a wall clock that the returned function sets, as
-// that of a machine which was suspended so long.
+// clocked makes a server run on a wall clock that the returned function sets ahead,
+// as on a machine that was suspended.
 func clocked(t *testing.T, s *server) (ahead func(time.Duration)) {
 	t.Helper()
 	self := testBinary(t)

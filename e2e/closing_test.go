@@ -12,17 +12,17 @@ import (
 	"taskyard/task"
 )
 
-// lingering is an agent that completes its task and lives on, with a child
-// that ignores TERM.
+// lingering is an agent that completes its task and keeps running, with a child that
+// ignores TERM.
 const lingering = `(setsid sh -c 'trap "" TERM; sleep 906; sleep 906' >/dev/null 2>&1 &)
 "%s" task complete --summary "All of it."
 trap '' TERM
 while :; do echo still here; sleep 1; done
 `
 
-// TestARunThatCompletedItsTaskEndsWithItsProgram has the program live on in
-// the place of ending by itself.
-func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
+// TestARunEndsItsProgramAfterItsTaskIsCompleted has the program keep running
+// instead of exiting.
+func TestARunEndsItsProgramAfterItsTaskIsCompleted(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, s *server, id task.ID, programs func() int) {
 		t.Helper()
@@ -34,13 +34,13 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		testkit.Eventually(t, "the run ends", func() bool {
 			return s.rows("SELECT ended_at IS NOT NULL FROM runs WHERE task_id = ?", id.String())[0] == "1"
 		})
-		testkit.Eventually(t, "its programs are gone", func() bool { return programs() == 0 })
+		testkit.Eventually(t, "its programs have ended", func() bool { return programs() == 0 })
 		if took := time.Since(done); took > 10*time.Second {
-			t.Errorf("that took %v, want 10 s at most", took)
+			t.Errorf("it took %v, want at most 10 s", took)
 		}
 		if got := s.rows("SELECT status, phase, summary, reason FROM runs WHERE task_id = ?", id.String()); len(got) != 1 ||
 			got[0] != "completed|ended|All of it.|" {
-			t.Errorf("the runs are %v", got)
+			t.Errorf("got the runs %v", got)
 		}
 	}
 	t.Run("on the server", func(t *testing.T) {
@@ -70,13 +70,13 @@ func TestARunThatCompletedItsTaskEndsWithItsProgram(t *testing.T) {
 		var asked atomic.Int64
 		m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 			if n := asked.Add(1); n > 1 {
-				return oneCall("list", `{"path":"folder-%d"}`, n) // without end
+				return oneCall("list", `{"path":"folder-%d"}`, n) // endlessly
 			}
 			return oneCall("complete_task", `{"taskId":%q,"summary":"All of it."}`, promptTask(r))
 		})
 		s, person := newBuiltinServer(t, "openai", m)
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do it", "owner": "coder"})
-		check(t, s, tk.ID, func() int { return int(asked.Load()) - 1 }) // the model is not asked again
+		check(t, s, tk.ID, func() int { return int(asked.Load()) - 1 }) // the model gets no other request
 	})
 	t.Run("on a worker", func(t *testing.T) {
 		t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// composed is what a test looks at in a file of Compose.
+// composed is the part of a Compose file that a test checks.
 type composed struct {
 	Services map[string]struct {
 		Image       string
@@ -23,7 +23,7 @@ type composed struct {
 	Secrets map[string]struct{ File string }
 }
 
-// TestTheClusterOfComposeFitsTogether: the tests of the upgrade run its Caddyfile.
+// TestTheClusterOfComposeFitsTogether: the upgrade tests run its Caddyfile.
 func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 	t.Parallel()
 	const folder = "packaging/cluster/"
@@ -56,22 +56,22 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 				cmd.Env = append(cmd.Env, k+"="+v)
 			}
 			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("the configuration of %s: %v: %s", name, err, out)
+				t.Errorf("configuration of %s: %v: %s", name, err, out)
 			}
 			if !slices.Contains(strings.Split(s.Environment["TASKYARD_ALLOWED_HOSTS"], ","), name) {
-				t.Errorf("%s does not answer to its name, by which Caddy asks for its health", name)
+				t.Errorf("%s does not accept its own name, which Caddy uses for health checks", name)
 			}
 		}
 		slices.Sort(servers)
 		if got := strings.Join(servers, " "); len(servers) != 3 || caddy["TASKYARD_SERVERS"] != got {
-			t.Errorf("Caddy passes requests on to %q, the servers are %q", caddy["TASKYARD_SERVERS"], got)
+			t.Errorf("Caddy forwards requests to %q, want %q", caddy["TASKYARD_SERVERS"], got)
 		}
 	})
-	t.Run("Caddy is given what its file names", func(t *testing.T) {
+	t.Run("Caddy gets the variables of its file", func(t *testing.T) {
 		file := read(t, folder+"Caddyfile")
 		for _, m := range regexp.MustCompile(`\{\$([A-Z_]+)\}`).FindAllStringSubmatch(file, -1) {
 			if caddy[m[1]] == "" {
-				t.Errorf("Caddy is not given %s", m[1])
+				t.Errorf("Caddy does not get %s", m[1])
 			}
 		}
 		program := installed(t, "caddy", "apt-get install caddy")
@@ -81,7 +81,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			t.Errorf("%v: %s", err, out)
 		}
 	})
-	t.Run("what is mounted is there, and the script makes the secrets", func(t *testing.T) {
+	t.Run("mounted files exist, and the script creates the secrets", func(t *testing.T) {
 		dir := t.TempDir()
 		script := read(t, folder+"secrets.sh")
 		put(t, filepath.Join(dir, "secrets.sh"), script)
@@ -91,18 +91,18 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 		image := read(t, "packaging/Containerfile")
 		for name, s := range all.Secrets {
 			if made, err := os.ReadFile(filepath.Join(dir, s.File)); err != nil || len(made) < 48 {
-				t.Errorf("the secret %s: %d bytes, %v", name, len(made), err)
+				t.Errorf("secret %s: %d bytes, %v", name, len(made), err)
 			}
 		}
 		for name, s := range all.Services {
 			for _, secret := range s.Secrets {
 				if all.Secrets[secret].File == "" {
-					t.Errorf("%s has an unknown secret, %s", name, secret)
+					t.Errorf("%s has an unknown secret %s", name, secret)
 				}
 			}
 			for k, v := range s.Environment {
 				if path, ok := strings.CutPrefix(v, "/run/secrets/"); ok && !slices.Contains(s.Secrets, path) {
-					t.Errorf("%s of %s leads to %s, which it is not given", k, name, v)
+					t.Errorf("%s of %s refers to %s, which it does not get", k, name, v)
 				}
 			}
 			for _, v := range s.Volumes {
@@ -124,7 +124,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			}
 		}
 	})
-	t.Run("each host of the database has the role that it is given", func(t *testing.T) {
+	t.Run("each database host has the configured role", func(t *testing.T) {
 		role := func(t *testing.T, primary string, files ...string) (out string, code int) {
 			t.Helper()
 			bin, data := t.TempDir(), t.TempDir()
@@ -140,14 +140,14 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 			return string(text), cmd.ProcessState.ExitCode()
 		}
 		if out, code := role(t, "postgres-2", "PG_VERSION"); code != 0 || out != "started: postgres\n" {
-			t.Errorf("the primary: exit code %d, %s", code, out)
+			t.Errorf("primary: exit code %d, %s", code, out)
 		}
 		if out, code := role(t, "postgres-1", "PG_VERSION", "standby.signal"); code != 0 || out != "started: postgres -c cluster_name=standby\n" {
-			t.Errorf("the standby: exit code %d, %s", code, out)
+			t.Errorf("standby: exit code %d, %s", code, out)
 		}
 		const refusal = "postgres-2 has the data of a primary, but postgres-1 is the primary"
 		if out, code := role(t, "postgres-1", "PG_VERSION"); code != 1 || !strings.Contains(out, refusal) {
-			t.Errorf("a former primary: exit code %d, %s", code, out)
+			t.Errorf("former primary: exit code %d, %s", code, out)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // to look into the database from outside
+	_ "github.com/jackc/pgx/v5/stdlib" // reads the database from outside
 
 	"taskyard/internal/testkit"
 	"taskyard/task"
@@ -28,10 +28,10 @@ import (
 type cluster struct {
 	servers  []*server
 	postgres *testkit.PostgresServer
-	db       *sql.DB // to look into the database from outside
+	db       *sql.DB // reads the database from outside
 }
 
-// newCluster makes servers on one PostgreSQL, none of which is started.
+// newCluster returns servers on one PostgreSQL, none of which is started.
 func newCluster(t *testing.T, n int) *cluster {
 	t.Helper()
 	return clusterOn(t, n, startPostgres(t))
@@ -53,8 +53,8 @@ func clusterOn(t *testing.T, n int, p *testkit.PostgresServer) *cluster {
 	return k
 }
 
-// startPostgres starts a PostgreSQL. Without its programs the test is skipped,
-// but not in CI.
+// startPostgres starts a PostgreSQL server. If its programs are missing, the test is
+// skipped, but not in CI.
 func startPostgres(t testing.TB) *testkit.PostgresServer {
 	t.Helper()
 	p, err := testkit.StartPostgres()
@@ -73,21 +73,21 @@ func needPostgres(t testing.TB, err error) {
 	}
 }
 
-// rows is rows of a server, on PostgreSQL, which may be down.
+// rows is like server.rows, on PostgreSQL, which may be down.
 func (k *cluster) rows(query string) ([]string, error) { return queryRows(k.db, query) }
 
-// balanced is a client of all the servers: each request goes to any of them, as
-// through a proxy in front. Those that are not there are passed over, and those
-// that let a request wait longer than limit are for a while.
+// balanced returns a client of all servers: each request goes to any of them, as
+// through a proxy. Servers that are down are skipped, and those that kept a request
+// waiting longer than limit are skipped for a while.
 func (k *cluster) balanced(t *testing.T, limit time.Duration) *http.Client {
 	return &http.Client{Timeout: limit, Transport: newBalancer(t, k.servers)}
 }
 
 type balancer struct {
 	addresses []string
-	late      []atomic.Int64 // when each let a request wait, in Unix nanoseconds
+	late      []atomic.Int64 // when each last kept a request waiting, in Unix nanoseconds
 	next      http.RoundTripper
-	keepHost  bool // what the client asked for, as a proxy does
+	keepHost  bool // keep the Host header of the client, as a proxy does
 }
 
 func newBalancer(t testing.TB, servers []*server) *balancer {
@@ -123,7 +123,7 @@ func (b *balancer) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	return nil, err
 }
 
-// order is one in which the servers are tried.
+// order returns the order in which the servers are tried.
 func (b *balancer) order() []int {
 	list, since := rand.Perm(len(b.addresses)), time.Now().Add(-3*time.Second).UnixNano()
 	late := func(i int) bool { return b.late[i].Load() > since }
@@ -139,8 +139,8 @@ func (b *balancer) order() []int {
 	return list
 }
 
-// What happens on one of several servers is known at once on the others, and
-// the work of one that dies is continued by another.
+// What happens on one of several servers is known immediately on the others, and
+// the work of a server that dies is continued by another.
 func TestServersOnOneDatabase(t *testing.T) {
 	t.Parallel()
 	k := newCluster(t, 3)
@@ -163,7 +163,7 @@ func TestServersOnOneDatabase(t *testing.T) {
 			var out struct{ Task *task.Task }
 			err := all[0].api(ada).Do(t.Context(), "POST", "/api/agents/ada/signup", map[string]any{"waitSeconds": 30}, &out)
 			if err != nil || out.Task == nil {
-				t.Errorf("the signup got %v, %v", out.Task, err)
+				t.Errorf("got %v, %v", out.Task, err)
 			}
 			got <- time.Now()
 		}()
@@ -178,9 +178,9 @@ func TestServersOnOneDatabase(t *testing.T) {
 		})
 		call[task.Task](t, all[1].api(person), "POST", "/api/tasks", map[string]any{"title": "Over there", "owner": "ada"})
 		created := time.Now()
-		t.Logf("it came after %v", (<-got).Sub(created).Round(time.Millisecond))
+		t.Logf("it took %v", (<-got).Sub(created).Round(time.Millisecond))
 	})
-	t.Run("the run of a server that dies is made again by another", func(t *testing.T) {
+	t.Run("the run of a killed server is repeated by another", func(t *testing.T) {
 		made := call[task.Task](t, all[2].api(person), "POST", "/api/tasks", map[string]any{"title": "Long work", "owner": "worker"})
 		var first *server
 		testkit.Eventually(t, "a server has started the run", func() bool {
@@ -211,7 +211,7 @@ func TestServersOnOneDatabase(t *testing.T) {
 	}
 }
 
-// lines counts the lines of a file, which need not be there.
+// lines counts the lines of a file, which need not exist.
 func lines(t *testing.T, file string) int {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -221,8 +221,8 @@ func lines(t *testing.T, file string) int {
 	return bytes.Count(b, []byte("\n"))
 }
 
-// TestADatabaseOutOfReachIsNamedInTheLogAlone asks without having signed in.
-func TestADatabaseOutOfReachIsNamedInTheLogAlone(t *testing.T) {
+// TestAnUnreachableDatabaseIsNamedOnlyInTheLog makes requests without signing in.
+func TestAnUnreachableDatabaseIsNamedOnlyInTheLog(t *testing.T) {
 	t.Parallel()
 	k := newCluster(t, 1)
 	s := k.servers[0]
@@ -233,10 +233,10 @@ func TestADatabaseOutOfReachIsNamedInTheLogAlone(t *testing.T) {
 	for _, path := range []string{"/readyz", "/api/tasks"} {
 		r := answerTo(t, http.DefaultClient, newRequest(t.Context(), http.MethodGet, s.url()+path, "ty_guessed", ""))
 		if r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "user=taskyard") {
-			t.Errorf("%s answers %d, %s", path, r.status, r.body)
+			t.Errorf("%s returned %d, %s", path, r.status, r.body)
 		}
 	}
 	if log := s.log.String(); !strings.Contains(log, `"msg":"the database cannot be reached","reason":"`) {
-		t.Errorf("the log does not say what cannot be reached: %s", log)
+		t.Errorf("the log does not name what cannot be reached: %s", log)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// offered lists what the shells are told for a line, without the meanings.
-func (s *shell) offered(words ...string) (list []string) {
+// completions lists what the shells get for a line, without the descriptions.
+func (s *shell) completions(words ...string) (list []string) {
 	s.t.Helper()
 	for l := range strings.SplitSeq(s.ok("", append([]string{"complete-words", "--"}, words...)...), "\n") {
 		word, _, _ := strings.Cut(l, "\t")
@@ -19,7 +19,7 @@ func (s *shell) offered(words ...string) (list []string) {
 	return list
 }
 
-func TestWordsAreCompleted(t *testing.T) {
+func TestCompletions(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	a := in.shellFor(t, "--agent", agentName)
@@ -28,35 +28,35 @@ func TestWordsAreCompleted(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"commands", "ta", "task"},
 		{"their commands", "task h", "history heartbeat"},
-		{"not the hidden ones", "demo", "demo"},
+		{"hidden commands are not offered", "demo", "demo"},
 		{"flags, also those of the group", "task claim --", "--help --json --agent --count --wait --quiet"},
 		{"flags of the command that runs by default", "delegate --m", "--model"},
-		{"agents, as the server knows them", "task claim --agent ", otherAgent + " " + agentName},
-		{"agents behind =", "task claim --agent=co", "--agent=" + otherAgent},
-		{"as bash parts it", "task claim --agent = co", otherAgent},
+		{"agents of the server", "task claim --agent ", otherAgent + " " + agentName},
+		{"agents after =", "task claim --agent=co", "--agent=" + otherAgent},
+		{"as bash splits it", "task claim --agent = co", otherAgent},
 		{"agents as arguments", "task move 1 gen", agentName},
-		{"also behind a flag with its value", "task move --comment hello 1 gen", agentName},
+		{"also after a flag with its value", "task move --comment hello 1 gen", agentName},
 		{"tasks of the agent's queue", "task show ", "2"},
-		{"every further argument of a list", "task block 1 2 ", "2"},
-		{"the words that a flag knows", "task update 1 --status c", "canceled complete"},
-		{"the words that an argument knows", "completion ", "bash zsh fish"},
+		{"further arguments of a list", "task block 1 2 ", "2"},
+		{"the values of a flag", "task update 1 --status c", "canceled complete"},
+		{"the values of an argument", "completion ", "bash zsh fish"},
 		{"files", "task comment 1 --file ", ":files"},
-		{"a text is anything", "task comment 1 ", ""},
-		{"no flag behind --", "task move 1 -- --", ""},
-		{"what is not known", "nope ", ""},
+		{"a text has no completions", "task comment 1 ", ""},
+		{"no flag after --", "task move 1 -- --", ""},
+		{"an unknown command", "nope ", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.Join((&shell{t, a.env}).offered(strings.Split(c.line, " ")...), " "); got != c.want {
-				t.Errorf("%s: %q, want %q", c.line, got, c.want)
+			if got := strings.Join((&shell{t, a.env}).completions(strings.Split(c.line, " ")...), " "); got != c.want {
+				t.Errorf("%s: got %q, want %q", c.line, got, c.want)
 			}
 		})
 	}
-	t.Run("titles cannot play with the terminal", func(t *testing.T) {
+	t.Run("titles cannot control the terminal", func(t *testing.T) {
 		if out := a.with(t, "TASKYARD_AGENT", otherAgent).ok("", "complete-words", "--", "task", "show", ""); out != "1\tEvil \\x1b[31m title" {
 			t.Errorf("%q", out)
 		}
 	})
-	t.Run("without a server there are no names, and no words about it", func(t *testing.T) {
+	t.Run("without a server, there are no names and no message", func(t *testing.T) {
 		for name, s := range map[string]*shell{
 			"away":     a.with(t, "TASKYARD_URL", "http://"+freeAddress(t)),
 			"no token": a.with(t, "TASKYARD_TOKEN", ""),
@@ -68,7 +68,7 @@ func TestWordsAreCompleted(t *testing.T) {
 	})
 }
 
-// script lets a real shell run a script that finds the built program.
+// script runs a script in a real shell that finds the built program.
 func (s *shell) script(t *testing.T, sh, script string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), sh, "-c", script)
@@ -81,7 +81,7 @@ func (s *shell) script(t *testing.T, sh, script string) (string, error) {
 	return string(out), err
 }
 
-// TestShellsComplete lets the shells that are there run their scripts.
+// TestShellsComplete runs the completion scripts in the installed shells.
 func TestShellsComplete(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
@@ -100,24 +100,24 @@ func TestShellsComplete(t *testing.T) {
 		const tail = `; _taskyard taskyard "${COMP_WORDS[COMP_CWORD]}" 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
 		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task "c"); COMP_CWORD=2`+tail); !slices.Equal(got,
 			[]string{"create", "claim", "complete", "cancel", "comment", "check", "checkout"}) {
-			t.Errorf("commands: %v", got)
+			t.Errorf("got commands %v", got)
 		}
 		if got := ask(t, "bash", head+`COMP_WORDS=(taskyard task claim --agent ""); COMP_CWORD=4`+
 			tail); !slices.Equal(got, []string{otherAgent, agentName}) {
-			t.Errorf("agents: %v", got)
+			t.Errorf("got agents %v", got)
 		}
 		if got := ask(t, "bash", head+`cd "$HOME"; touch plan.md; COMP_WORDS=(taskyard task steps --file p); COMP_CWORD=4`+
 			tail); !slices.Equal(got, []string{"plan.md"}) {
-			t.Errorf("files: %v", got)
+			t.Errorf("got files %v", got)
 		}
 	})
-	t.Run("fish offers agents with what they do", func(t *testing.T) {
+	t.Run("fish offers agents with their descriptions", func(t *testing.T) {
 		got := ask(t, "fish", `taskyard completion fish | source; complete -C "taskyard task claim --agent "`)
 		if len(got) < 2 || got[0] != otherAgent || !slices.Contains(got, agentName) {
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("zsh takes the script", func(t *testing.T) {
+	t.Run("zsh accepts the script", func(t *testing.T) {
 		got := ask(t, "zsh", `compdef() { echo "$@" }; source <(taskyard completion zsh); _describe() { print -l "${(@P)2}" }; words=(taskyard task claim --agent ""); CURRENT=5; _taskyard`)
 		if len(got) < 3 || !slices.Equal(got[:2], []string{"_taskyard", "taskyard"}) || !strings.HasPrefix(got[2], otherAgent+":") {
 			t.Errorf("%v", got)

@@ -11,9 +11,10 @@ import (
 	"taskyard/task"
 )
 
-// TestAnAnswerContinuesTheConversation has an agent look at something, ask and
-// end, and the server killed before a person answers: the model gets what was
-// said before byte for byte, then the new prompt. Another agent gets none of it.
+// TestAnAnswerContinuesTheConversation has an agent look at something, ask a
+// question and end, and kills the server before a person answers: the model gets
+// the earlier conversation unchanged, then the new prompt. Another agent gets none
+// of it.
 func TestAnAnswerContinuesTheConversation(t *testing.T) {
 	t.Parallel()
 	const found = "the paint is in the cellar"
@@ -48,16 +49,16 @@ func TestAnAnswerContinuesTheConversation(t *testing.T) {
 	before, now := turns[last], turns[first]
 	n := len(before.Messages)
 	if len(now.Messages) != n+2 || !reflect.DeepEqual(now.Messages[:n], before.Messages) {
-		t.Fatalf("the model was told %s, and then %s", asJSON(before.Messages), asJSON(now.Messages))
+		t.Fatalf("the model got %s, and then %s", asJSON(before.Messages), asJSON(now.Messages))
 	}
 	if got := now.Messages[n].Text; got != "I wait for the answer." {
-		t.Errorf("it said %q", got)
+		t.Errorf("got the last message %q", got)
 	}
 	if now.System != before.System || !slices.Equal(now.Tools, before.Tools) {
-		t.Error("what comes before the conversation is another")
+		t.Error("the part before the conversation differs")
 	}
 	if got := s.rows("SELECT spec ->> 'continues' FROM runs WHERE id = 2")[0]; got != "1" {
-		t.Errorf("it continues %q", got)
+		t.Errorf("got the continued run %q", got)
 	}
 	t.Run("another agent does not get it", func(t *testing.T) {
 		call[task.Task](t, person, "PATCH", "/api/tasks/"+tk.ID.String(), map[string]any{"owner": "checker"})
@@ -66,20 +67,20 @@ func TestAnAnswerContinuesTheConversation(t *testing.T) {
 		for _, r := range m.Turns() {
 			if r.System == "You check." {
 				if seen++; strings.Contains(string(r.Body), found) {
-					t.Errorf("it got %s", r.Body)
+					t.Errorf("the model got %s", r.Body)
 				}
 			}
 		}
 		if seen == 0 {
-			t.Error("it was not asked")
+			t.Error("the model got no request")
 		}
 	})
 }
 
-// TestTheEndOfOtherWorkContinuesTheConversation has an agent start a subtask, or
-// delegate, and end: when that work is done, its model gets what was said
-// before, then the prompt with the result.
-func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
+// TestTheResultOfOtherWorkContinuesTheConversation has an agent create a subtask, or
+// delegate, and end: when that work is done, its model gets the earlier conversation,
+// then the prompt with the result.
+func TestTheResultOfOtherWorkContinuesTheConversation(t *testing.T) {
 	t.Parallel()
 	for what, start := range map[string]modeltest.Step{
 		"a subtask":    oneCall("create_subtask", `{"stepIndex":0,"title":"Measure it","owner":"helper"}`),
@@ -105,10 +106,10 @@ func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
 			})
 			s.runsEnded(tk.ID, 1)
 			waiting := func() []string { return s.rows("SELECT id FROM runs WHERE agent = 'helper' AND phase = 'approval'") }
-			testkit.Eventually(t, "the run of the helper waits for approval", func() bool { return len(waiting()) == 1 })
+			testkit.Eventually(t, "the helper's run waits for approval", func() bool { return len(waiting()) == 1 })
 			child := waiting()[0]
 			call[task.Run](t, person, "POST", "/api/runs/"+child+"/approve", map[string]any{"scope": "once"})
-			if what == "a subtask" { // its run completes it no more than any other run does
+			if what == "a subtask" { // like any run, its run does not complete it
 				testkit.Eventually(t, "the helper is done", func() bool {
 					return s.rows("SELECT status FROM runs WHERE id = ?", child)[0] == "completed"
 				})
@@ -116,7 +117,7 @@ func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
 			}
 			s.runsEnded(tk.ID, 2)
 			if got := s.rows("SELECT spec ->> 'continues', summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID)[0]; got != "1|So it is 42." {
-				t.Errorf("the woken run continues, and says: %s", got)
+				t.Errorf("got continued run and summary %s", got)
 			}
 			turns := m.Turns()
 			first := slices.IndexFunc(turns, func(r modeltest.Request) bool {
@@ -124,7 +125,7 @@ func TestTheEndOfOtherWorkContinuesTheConversation(t *testing.T) {
 				return r.System == "You paint." && n == 1 && strings.Contains(prompt, "42 inches")
 			})
 			if n := len(turns[0].Messages); !reflect.DeepEqual(turns[first].Messages[:n], turns[0].Messages) || len(turns[first].Messages) != n+4 {
-				t.Errorf("the model was told %s, and then %s", asJSON(turns[0].Messages), asJSON(turns[first].Messages))
+				t.Errorf("the model got %s, and then %s", asJSON(turns[0].Messages), asJSON(turns[first].Messages))
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func newCrashServer(t *testing.T) *crashServer {
 	return newCrashServerWith(t, goFile, fmt.Sprintf(crashScript, goFile))
 }
 
-// newCrashServerWith is a crashServer of another script.
+// newCrashServerWith returns a crashServer with another script.
 func newCrashServerWith(t *testing.T, goFile, text string) *crashServer {
 	t.Helper()
 	c := &crashServer{server: newServer(t, "serve"), goFile: goFile}
@@ -55,9 +55,9 @@ func newCrashServerWith(t *testing.T, goFile, text string) *crashServer {
 	return c
 }
 
-// go5 makes five tasks and returns when the five runs of them have spawned
-// their children.
-func (c *crashServer) go5() (runs []string) {
+// startFive creates five tasks and returns their runs when all five have spawned their
+// children.
+func (c *crashServer) startFive() (runs []string) {
 	c.t.Helper()
 	for i := range 5 {
 		call[task.Task](c.t, c.person, "POST", "/api/tasks", map[string]any{"title": "Wait " + strconv.Itoa(i), "owner": "worker"})
@@ -66,8 +66,8 @@ func (c *crashServer) go5() (runs []string) {
 	return c.rows("SELECT id FROM runs WHERE status = 'running' ORDER BY id")
 }
 
-// awaitSpawned waits for five running runs, chosen by a condition, that told
-// of their children since they started.
+// awaitSpawned waits for five running runs that meet a condition and have reported
+// their children since they started.
 func (c *crashServer) awaitSpawned(cond string) {
 	c.t.Helper()
 	testkit.Eventually(c.t, "five runs with children where "+cond, func() bool {
@@ -86,17 +86,17 @@ func (c *crashServer) finish() {
 	})
 	want := "5"
 	if got := c.rows("SELECT count(DISTINCT task_id) FROM runs WHERE status = 'completed'")[0]; got != want {
-		c.t.Errorf("%s tasks have a completed run, want %s", got, want)
+		c.t.Errorf("got %s tasks with a completed run, want %s", got, want)
 	}
-	c.wantNobody("after the runs ended", nil)
+	c.wantNoProcesses("after the runs ended", nil)
 }
 
-func TestKilledServerLeavesNoRunBehind(t *testing.T) {
+func TestAKilledServerLeavesNoRunBehind(t *testing.T) {
 	t.Parallel()
 	c := newCrashServer(t)
-	lost := c.go5()
+	lost := c.startFive()
 	if n := len(c.processes(lost)); n < 5*4 {
-		t.Fatalf("only %d processes run before the crash", n)
+		t.Fatalf("got only %d processes before the crash", n)
 	}
 	c.kill()
 	begin := time.Now()
@@ -105,30 +105,30 @@ func TestKilledServerLeavesNoRunBehind(t *testing.T) {
 	c.awaitSpawned("attempt = 2 AND cause = 'retry' AND retry_of IS NOT NULL")
 	took := time.Since(begin)
 
-	t.Run("no process of the lost runs is alive once the server serves", func(t *testing.T) {
+	t.Run("no process of the lost runs is running once the server serves", func(t *testing.T) {
 		if len(strays) > 0 {
-			t.Errorf("%d processes are alive: %v", len(strays), strays)
+			t.Errorf("%d processes are still running: %v", len(strays), strays)
 		}
 	})
-	t.Run("no run says that it runs when it does not", func(t *testing.T) {
+	t.Run("every lost run is marked lost", func(t *testing.T) {
 		for _, id := range lost {
 			if got := c.rows("SELECT status, phase, reason FROM runs WHERE id = ?", id)[0]; got != "failed|lost|the server ended while it ran" {
-				t.Errorf("run %s is %s", id, got)
+				t.Errorf("got run %s as %s", id, got)
 			}
 		}
 	})
 	t.Run("each task is dispatched again within 30 s, and the attempt is counted", func(t *testing.T) {
 		if took > 30*time.Second {
-			t.Errorf("that took %v", took)
+			t.Errorf("it took %v", took)
 		}
 		if got := c.rows("SELECT DISTINCT failures FROM tasks"); len(got) != 1 || got[0] != "1" {
-			t.Errorf("failures are %v, want 1 each", got)
+			t.Errorf("got failures %v, want 1 each", got)
 		}
 	})
-	t.Run("each live run is one process tree, one a task", func(t *testing.T) {
+	t.Run("each running run has one process tree, one per task", func(t *testing.T) {
 		running := c.rows("SELECT id FROM runs WHERE status = 'running'")
 		if len(running) != 5 {
-			t.Errorf("%d runs are running", len(running))
+			t.Errorf("got %d running runs", len(running))
 		}
 		for _, id := range running {
 			if len(c.processes([]string{id})) == 0 {
@@ -136,64 +136,64 @@ func TestKilledServerLeavesNoRunBehind(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the transcript of a lost run stays", func(t *testing.T) {
+	t.Run("the transcript of a lost run is kept", func(t *testing.T) {
 		for _, id := range lost {
 			if got := strings.Join(c.rows("SELECT content FROM messages WHERE run_id = ? AND type = 'text' ORDER BY id", id),
 				" "); got != "started spawned" {
-				t.Errorf("transcript of run %s is %q", id, got)
+				t.Errorf("got the transcript of run %s %q", id, got)
 			}
 		}
 	})
 	c.finish()
 	if got := c.rows("SELECT DISTINCT failures FROM tasks"); len(got) != 1 || got[0] != "0" {
-		t.Errorf("failures are %v after the retries completed", got)
+		t.Errorf("got failures %v after the retries completed", got)
 	}
 }
 
-func TestStoppedServerRequeuesItsRuns(t *testing.T) {
+func TestAStoppedServerRequeuesItsRuns(t *testing.T) {
 	t.Parallel()
 	c := newCrashServer(t)
-	cut := c.go5()
+	cut := c.startFive()
 	if code := c.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
-	c.wantNobody("after the stop", nil)
+	c.wantNoProcesses("after the stop", nil)
 	for _, id := range cut {
 		if got := c.rows("SELECT status, phase, attempt FROM runs WHERE id = ?", id)[0]; got != "pending|queued|1" {
-			t.Errorf("run %s is %s, want it in the queue with its attempt uncounted", id, got)
+			t.Errorf("got run %s as %s, want it in the queue without a counted attempt", id, got)
 		}
 	}
 	if got := c.rows("SELECT count(*) FROM tasks WHERE failures > 0 OR claim_holder IS NOT NULL")[0]; got != "0" {
-		t.Errorf("%s tasks count a failure or keep a claim", got)
+		t.Errorf("%s tasks have a failure or a claim", got)
 	}
 	if got := c.rows("SELECT count(*) FROM tokens WHERE run_id IS NOT NULL AND revoked_at IS NULL")[0]; got != "0" {
-		t.Errorf("%s run tokens outlive their run", got)
+		t.Errorf("%s tokens outlived their runs", got)
 	}
 	c.start()
 	c.awaitSpawned("lease = 2 AND attempt = 1")
 	c.finish()
 }
 
-func TestSecondServerIsRefused(t *testing.T) {
+func TestASecondServerIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	s.start()
 	begin := time.Now()
 	_, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0")
 	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("it took %v to refuse", took)
+		t.Errorf("the refusal took %v", took)
 	}
 	if code != exitRefused || !strings.Contains(errs, fmt.Sprintf("process %d", s.cmd.Process.Pid)) {
-		t.Errorf("exit code %d, %q: want 1 and the process id %d", code, errs, s.cmd.Process.Pid)
+		t.Errorf("got exit code %d, %q; want 1 and the PID %d", code, errs, s.cmd.Process.Pid)
 	}
 	if status := requestStatus(t, s.url()+"/healthz", ""); status != http.StatusOK {
-		t.Errorf("the first server answers %d afterwards", status)
+		t.Errorf("got status %d from the first server afterwards", status)
 	}
 }
 
-// A child of a killed server, not yet the program that it was to become,
-// holds lock and socket for a moment longer.
-func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
+// A child of a killed server that has not yet executed its program holds lock and
+// socket for a moment longer.
+func TestAServerWaitsForTheRemainsOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	dead := exec.CommandContext(t.Context(), "true")
@@ -216,11 +216,11 @@ func TestServerWaitsForTheRestOfAKilledOne(t *testing.T) {
 	time.AfterFunc(400*time.Millisecond, func() { _ = socket.Close() })
 	s.start()
 	if got := s.rows("PRAGMA user_version"); len(got) != 1 {
-		t.Errorf("the database answers %v", got)
+		t.Errorf("got %v from the database", got)
 	}
 }
 
-func TestAddressInUseIsRefused(t *testing.T) {
+func TestAnAddressInUseIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
@@ -230,11 +230,11 @@ func TestAddressInUseIsRefused(t *testing.T) {
 	defer socket.Close()
 	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused ||
 		!strings.Contains(errs, "is in use by another program") {
-		t.Errorf("exit code %d, %q", code, errs)
+		t.Errorf("got exit code %d, %q", code, errs)
 	}
 }
 
-func TestDeletedDatabaseIsNoticed(t *testing.T) {
+func TestADeletedDatabaseIsNoticed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	s.start()
@@ -253,21 +253,21 @@ func TestDeletedDatabaseIsNoticed(t *testing.T) {
 		return refused("POST", "/api/tasks", map[string]any{"title": "Lost", "owner": "general-purpose"})
 	})
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+made.ID.String(), nil); got.Title != "Here" {
-		t.Errorf("a read gave %q", got.Title)
+		t.Errorf("for a read, got %q", got.Title)
 	}
 	if code := s.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 }
 
-func TestStartAndIdleAreCheap(t *testing.T) {
+func TestStartAndIdleMemory(t *testing.T) {
 	s := newServer(t, "serve")
 	s.env = append(s.env, testkit.DefaultGC)
 	binary(t)
 	begin := time.Now()
 	s.start()
 	if status := requestStatus(t, s.url()+"/healthz", ""); status != http.StatusOK {
-		t.Fatalf("healthz answers %d", status)
+		t.Fatalf("got status %d from /healthz", status)
 	}
 	t.Logf("start on an empty folder until /healthz answers: %v (goal 300ms)", time.Since(begin).Round(time.Millisecond))
 	token := s.token("--scope", "admin")

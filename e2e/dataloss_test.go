@@ -12,14 +12,14 @@ import (
 	"taskyard/task"
 )
 
-// An agent whose workspace contains the data folder would have the server open
-// and close its own database, which drops the locks of SQLite: the next command
-// beside the server takes itself for the last one, and removes the log that the
-// server keeps writing to.
+// For an agent whose workspace contains the data folder, the server would open and
+// close its own database, which drops the locks of SQLite: the next command beside
+// the server would consider itself the last user and remove the WAL that the server
+// keeps writing to.
 func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 	for _, tt := range []struct{ name, workspace, later string }{
 		{"a workspace that contains the data folder makes the definition invalid", "..", ""},
-		{"one that came to do so later is refused at the start", "../link", ".."},
+		{"a workspace that contains it only later is refused at the start", "../link", ".."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
@@ -58,7 +58,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 				reason = waitForRun(t, s, person, tk.ID).Reason
 			}
 			if !strings.Contains(reason, "contains Taskyard's data folder") {
-				t.Errorf("the reason is %q", reason)
+				t.Errorf("got the reason %q", reason)
 			}
 			if lost := lostWrites(t, s, person); lost > 0 {
 				t.Errorf("%d of 20 acknowledged writes were lost", lost)
@@ -67,8 +67,8 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 	}
 }
 
-// lostWrites counts the acknowledged writes after a command beside the server
-// that a kill loses.
+// lostWrites counts the acknowledged writes that a kill loses after a command ran
+// beside the server.
 func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
 	t.Helper()
 	s.file("agents/idle.md", "---\nname: idle\ndescription: For tests.\ntools: read\nrunner: none\n---\nYou wait.\n")
@@ -80,7 +80,7 @@ func lostWrites(t *testing.T, s *server, c *client.Client) (lost int) {
 	for range 20 {
 		var tk task.Task
 		if err := c.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Keep me", "owner": "idle"}, &tk); err != nil {
-			t.Errorf("the server does not write any more: %v", err)
+			t.Errorf("the server no longer writes: %v", err)
 			break
 		}
 		made = append(made, tk.ID.String())

@@ -17,8 +17,8 @@ import (
 	"taskyard/task"
 )
 
-// copying is taskyard db copy as a process, which may be killed.
-func copying(t *testing.T, from, to string) *exec.Cmd {
+// startCopy starts taskyard db copy as a process, which may be killed.
+func startCopy(t *testing.T, from, to string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), "db", "copy", "--from", from, "--to", to)
 	cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
@@ -28,17 +28,17 @@ func copying(t *testing.T, from, to string) *exec.Cmd {
 	return cmd
 }
 
-// killed kills a copy at a random moment, unless it has ended before, and returns
-// whether it went well.
-func killed(cmd *exec.Cmd, within time.Duration) bool {
+// killOrFinish kills a copy at a random moment, unless it ends before, and reports
+// whether it succeeded.
+func killOrFinish(cmd *exec.Cmd, within time.Duration) bool {
 	late := time.AfterFunc(rand.N(within), func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	return cmd.Wait() == nil
 }
 
-// A copy of a database that is killed at any moment is whole or nothing, in both
-// directions, and can be made again.
-func TestACopyOfADatabaseIsWholeOrNothing(t *testing.T) {
+// A copy of a database that is killed at any moment is complete or absent, in both
+// directions, and can be repeated.
+func TestACopyOfADatabaseIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t)
 	s := newProcess(t, "serve")
@@ -62,9 +62,9 @@ func TestACopyOfADatabaseIsWholeOrNothing(t *testing.T) {
 		complete = database(t, p, fmt.Sprintf("copy_%d", i))
 		wholeAfterKill(t, of, complete, want, onPostgres)
 	}
-	second := copying(t, of, complete)
+	second := startCopy(t, of, complete)
 	if err := second.Wait(); err == nil || !isNotEmpty(second) {
-		t.Errorf("a copy onto a database that is not empty: %v, %s", err, second.Stderr)
+		t.Errorf("copy to a database that is not empty: got %v, %s", err, second.Stderr)
 	}
 
 	onSQLite := func(url string) ([]string, error) { return readRows(strings.TrimPrefix(url, "sqlite:"), contents) }
@@ -79,22 +79,22 @@ func TestACopyOfADatabaseIsWholeOrNothing(t *testing.T) {
 		t.Errorf("check: exit code %d: %s %s", code, out, errs)
 	}
 	if got := call[task.Task](t, back.api(back.token("--scope", "operate")), "GET", "/api/tasks/7", nil); got.Title != "Task 7" {
-		t.Errorf("task 7 is %q", got.Title)
+		t.Errorf("got task 7 as %q", got.Title)
 	}
 }
 
-// wholeAfterKill kills a copy at a random moment, sees that there is all or nothing,
-// and makes it again.
+// wholeAfterKill kills a copy at a random moment, checks that it is complete or
+// absent, and repeats it.
 func wholeAfterKill(t *testing.T, from, to string, want []string, read func(url string) ([]string, error)) {
 	t.Helper()
-	went := killed(copying(t, from, to), time.Second)
+	went := killOrFinish(startCopy(t, from, to), time.Second)
 	if got, err := read(to); err == nil && len(got) > 0 && !slices.Equal(got, want) {
-		t.Errorf("a copy that was killed has %d of %d tasks", len(got), len(want))
+		t.Errorf("a killed copy has %d of %d tasks", len(got), len(want))
 	}
 	if !went {
-		again := copying(t, from, to)
+		again := startCopy(t, from, to)
 		if err := again.Wait(); err != nil && !isNotEmpty(again) { // the kill came after the commit
-			t.Errorf("the copy cannot be made again: %v, %s", err, again.Stderr)
+			t.Errorf("the copy cannot be repeated: %v, %s", err, again.Stderr)
 		}
 	}
 	if got, err := read(to); err != nil || !slices.Equal(got, want) {
@@ -102,12 +102,12 @@ func wholeAfterKill(t *testing.T, from, to string, want []string, read func(url 
 	}
 }
 
-// isNotEmpty reports whether a copy was refused because its target has something.
+// isNotEmpty reports whether a copy was refused because its target is not empty.
 func isNotEmpty(cmd *exec.Cmd) bool {
 	return strings.Contains(cmd.Stderr.(*bytes.Buffer).String(), "empty")
 }
 
-// database makes an empty database on a server.
+// database creates an empty database on a server.
 func database(t *testing.T, p *testkit.PostgresServer, name string) string {
 	t.Helper()
 	d, err := sql.Open("pgx", p.URL)

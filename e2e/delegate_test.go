@@ -15,13 +15,13 @@ import (
 	"taskyard/task"
 )
 
-// delegateArg makes this binary an agent: it delegates to the agent that the
-// next argument names, waits for the end, and gives the result on.
+// delegateArg makes this binary an agent: it delegates to the agent that the next
+// argument names, waits for the end, and passes on the result.
 const delegateArg = "delegating-agent"
 
 func delegateMain() int {
 	api := &client.Client{URL: os.Getenv("TASKYARD_URL"), Token: os.Getenv("TASKYARD_TOKEN"), HTTP: &http.Client{Timeout: patience}}
-	to, told := os.Args[2], ""
+	to, answer := os.Args[2], ""
 	fmt.Println("I ask " + to + ".")
 	var d task.Delegated
 	err := api.Do(context.Background(), "POST", "/api/delegate",
@@ -31,13 +31,13 @@ func delegateMain() int {
 	}
 	switch {
 	case err != nil:
-		told = "refused: " + err.Error()
+		answer = "refused: " + err.Error()
 	case d.Success:
-		told = d.Summary
+		answer = d.Summary
 	default:
-		told = "it did not work: " + d.Error
+		answer = "it did not work: " + d.Error
 	}
-	b, err := json.Marshal(map[string]any{"summary": os.Getenv("TASKYARD_AGENT") + " < " + told, "success": true})
+	b, err := json.Marshal(map[string]any{"summary": os.Getenv("TASKYARD_AGENT") + " < " + answer, "success": true})
 	if err != nil {
 		return 1
 	}
@@ -45,16 +45,16 @@ func delegateMain() int {
 	return 0
 }
 
-// holdScript has children that leave its group, and never ends.
+// holdScript has children that leave its process group, and never ends.
 const holdScript = `(setsid sh -c 'sleep 900' >/dev/null 2>&1 &)
 sh -c 'sleep 901 & wait' &
 echo spawned
 sleep 902
 `
 
-// newDelegates makes a server whose agents boss, lead and deep delegate, one
-// to the next; deep would to lead. hold never ends, broken fails. One run may
-// run at a time.
+// newDelegates returns a server whose agents boss, lead and deep delegate, each to
+// the next; deep would delegate to lead. hold never ends, broken fails. One run may
+// be running at a time.
 func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -80,7 +80,7 @@ func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 	return s, s.api(s.token("--scope", "operate"))
 }
 
-// outcome waits for the end of the task's run and tells its summary.
+// outcome waits for the end of the task's run and returns its status and summary.
 func (s *server) outcome(id task.ID) string {
 	s.t.Helper()
 	testkit.Eventually(s.t, "the run of task "+id.String()+" ends", func() bool {
@@ -89,43 +89,43 @@ func (s *server) outcome(id task.ID) string {
 	return s.rows("SELECT status, summary FROM runs WHERE task_id = ?", id)[0]
 }
 
-func TestRunsDelegateAsDeepAsTheyMay(t *testing.T) {
+func TestRunsDelegateUpToTheDepthLimit(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "lead")
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
 	got := s.outcome(tk.ID)
 	if want := "completed|boss < lead < deep < refused: maximum sub-agent depth exceeded " +
 		"(depth 2, limit 2) (409 depth_exceeded)"; got != want {
-		t.Errorf("the result is %q, want %q", got, want)
+		t.Errorf("got the result %q, want %q", got, want)
 	}
-	t.Run("each works below the one that asked, with one place in all", func(t *testing.T) {
+	t.Run("each run is below the one that delegated, with one slot in total", func(t *testing.T) {
 		got := strings.Join(s.rows("SELECT agent, depth, cause, coalesce(parent_run, 0), status FROM runs ORDER BY id"), " ")
 		if want := "boss|0|wake|0|completed lead|1|delegate|1|completed deep|2|delegate|2|completed"; got != want {
-			t.Errorf("runs are %q", got)
+			t.Errorf("got runs %q", got)
 		}
 	})
 	t.Run("their tasks are done, with the summaries, and nothing follows", func(t *testing.T) {
 		got := strings.Join(s.rows("SELECT owner, status, run_id, summary FROM tasks WHERE id > ? ORDER BY id", tk.ID), "\n")
 		if !strings.HasPrefix(got, "lead|done|<nil>|lead < deep < refused") || !strings.Contains(got, "\ndeep|done|<nil>|deep < refused") {
-			t.Errorf("tasks are %q", got)
+			t.Errorf("got tasks %q", got)
 		}
 	})
 	t.Run("the log shows what they did", func(t *testing.T) {
 		if log := s.log.String(); !strings.Contains(log, `"msg":"task delegated"`) || !strings.Contains(log, `"text":"I ask deep."`) {
-			t.Error("it does not")
+			t.Error("the log does not show it")
 		}
 	})
-	s.wantNobody("after the runs", nil)
+	s.wantNoProcesses("after the runs", nil)
 }
 
-func TestADelegatedRunThatFailsIsAnAnswer(t *testing.T) {
+func TestAFailedDelegatedRunIsReportedToItsParent(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "broken")
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
 	got := s.outcome(tk.ID)
 	if !strings.HasPrefix(got, "completed|boss < it did not work: run 2 of agent broken failed (error) in attempt 1: ") ||
 		!strings.Contains(got, "3") {
-		t.Errorf("the result is %q", got)
+		t.Errorf("got the result %q", got)
 	}
 }
 
@@ -137,14 +137,14 @@ func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 		return s.rows("SELECT count(*) FROM messages m JOIN runs r ON r.id = m.run_id WHERE r.agent = 'hold' AND m.content = 'spawned'")[0] == "1"
 	})
 	if n := len(s.processes([]string{"3"})); n < 4 {
-		t.Fatalf("only %d processes of run 3", n)
+		t.Fatalf("got only %d processes of run 3", n)
 	}
 	call[task.Run](t, person, "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
 	got := strings.Join(s.rows("SELECT status, phase FROM runs ORDER BY id"), " ")
 	if want := "canceled|by canceled|task_closed canceled|task_closed"; got != want {
-		t.Errorf("runs are %q", got)
+		t.Errorf("got runs %q", got)
 	}
-	testkit.Eventually(t, "every process is gone", func() bool { return len(s.processes(nil)) == 0 })
+	testkit.Eventually(t, "every process has ended", func() bool { return len(s.processes(nil)) == 0 })
 	t.Run("their tasks are canceled and name the run", func(t *testing.T) {
 		for _, row := range s.rows("SELECT status, summary FROM tasks WHERE id > ?", tk.ID) {
 			if !strings.HasPrefix(row, "canceled|run ") || !strings.Contains(row, ", which delegated it, was canceled: ") {
@@ -152,15 +152,15 @@ func TestACanceledRunLeavesNoDelegatedProcess(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the task above stays", func(t *testing.T) {
+	t.Run("the parent task stays active", func(t *testing.T) {
 		if got := s.rows("SELECT status FROM tasks WHERE id = ?", tk.ID)[0]; got != "active" {
-			t.Errorf("it is %s", got)
+			t.Errorf("got %s", got)
 		}
 	})
 }
 
-// The server is killed under a run that waits for another.
-func TestALostRunTakesWhatItDelegatedAlong(t *testing.T) {
+// The server is killed during a run that waits for another.
+func TestALostRunEndsTheRunsThatItDelegated(t *testing.T) {
 	t.Parallel()
 	s, person := newDelegates(t, "hold")
 	call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Delegate", "owner": "boss"})
@@ -174,6 +174,6 @@ func TestALostRunTakesWhatItDelegatedAlong(t *testing.T) {
 	})
 	got := strings.Join(s.rows("SELECT status, phase FROM runs ORDER BY id"), " ")
 	if want := "failed|lost canceled|task_closed"; got != want {
-		t.Errorf("runs are %q", got)
+		t.Errorf("got runs %q", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// demoServer reads a running demo as an admin.
+// demoServer is a client of a running demo, as an admin.
 type demoServer struct {
 	*server
 	api *client.Client
@@ -63,7 +63,7 @@ func (d *demoServer) completes(id task.ID) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "demo", "--fast")
-	home := t.TempDir() // of somebody whose Git does not know who they are
+	home := t.TempDir() // of a person whose Git has no identity
 	put(t, filepath.Join(home, ".gitconfig"), "[user]\n\tuseConfigOnly = true\n")
 	s.env = append(s.env, "HOME="+home, "XDG_CONFIG_HOME="+home)
 	s.start()
@@ -80,7 +80,7 @@ func TestDemo(t *testing.T) {
 	t.Run("the hand-over is in the thread", func(t *testing.T) {
 		tk := d.titled("Write the backup guide")
 		if !slices.ContainsFunc(tk.Comments, func(c task.Comment) bool { return c.Kind == task.KindHandoff && c.Author == "builder" }) {
-			t.Errorf("no hand-over by the builder in %s", asJSON(tk.Comments))
+			t.Errorf("there is no hand-over by the builder in %s", asJSON(tk.Comments))
 		}
 	})
 	t.Run("an approved run completes the subtask, and then its parent", func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestDemo(t *testing.T) {
 		sub := d.task(run.TaskID)
 		parent := d.titled("Ship the release notes")
 		if sub.ParentTaskID != parent.ID || sub.Owner != "builder" || sub.CreatedBy != "planner" {
-			t.Fatalf("%s waits, not a subtask of the planner's task", asJSON(sub))
+			t.Fatalf("%s is waiting, want a subtask of the planner's task", asJSON(sub))
 		}
 		call[task.Run](t, d.api, "POST", "/api/runs/"+run.ID.String()+"/approve", map[string]any{"version": run.Approval.Version})
 		d.completes(sub.ID)
@@ -99,19 +99,19 @@ func TestDemo(t *testing.T) {
 		d := d.on(t)
 		tk := d.titled("Review the retry policy")
 		if tk.WaitingFor != task.WaitsUser {
-			t.Fatalf("task waits for %q", tk.WaitingFor)
+			t.Fatalf("the task is waiting for %q", tk.WaitingFor)
 		}
 		call[any](t, d.api, "POST", "/api/tasks/"+tk.ID.String()+"/reply", map[string]any{"content": "Five are fine."})
 		d.completes(tk.ID)
 		if got := d.task(tk.ID).Summary; got != "Retry policy reviewed. Decision by a person: Five are fine." {
-			t.Errorf("summary %q", got)
+			t.Errorf("got summary %q", got)
 		}
 	})
 	t.Run("a change is reviewed, changed and merged", func(t *testing.T) {
 		d := d.on(t)
 		b := newBrowser(t)
 		if status, to := b.send(s.first, s.url()+"/login/link", nil); status != http.StatusSeeOther {
-			t.Fatalf("signing in answers %d and leads to %q", status, to)
+			t.Fatalf("for the sign-in, got status %d and location %q", status, to)
 		}
 		me := d.server.api(d.ownToken(b))
 		var tk *task.Task
@@ -135,10 +135,10 @@ func TestDemo(t *testing.T) {
 		call[task.Task](t, me, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
 		d.completes(tk.ID)
 		if got := testkit.Git(t, s.data+"-site", "show", "main:hours.txt"); !strings.Contains(got, "And on holidays?") {
-			t.Errorf("main holds %q", got)
+			t.Errorf("main contains %q", got)
 		}
 	})
-	t.Run("in the end only what nobody may start is open, and no run failed", func(t *testing.T) {
+	t.Run("in the end, only tasks that cannot start are open, and no run failed", func(t *testing.T) {
 		d := d.on(t)
 		testkit.Eventually(t, "two tasks are left and nothing runs", func() bool {
 			return len(d.open()) == 2 && d.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
@@ -156,16 +156,15 @@ func TestDemo(t *testing.T) {
 	})
 	before := len(d.history())
 	if code := s.term(); code != exitOK {
-		t.Fatalf("exit code %d", code)
+		t.Fatalf("got exit code %d", code)
 	}
 	s.start()
 	if got := len(d.history()); got != before {
-		t.Errorf("%d tasks in history after a restart, %d before", got, before)
+		t.Errorf("got %d tasks in history after a restart, want %d", got, before)
 	}
 }
 
-// TestTheDemoNeedsNoTemporaryDirectory: without one there is no repository, and it
-// says why.
+// Without a temporary directory there is no repository, and the demo says why.
 func TestTheDemoNeedsNoTemporaryDirectory(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "demo", "--fast")
@@ -175,11 +174,11 @@ func TestTheDemoNeedsNoTemporaryDirectory(t *testing.T) {
 	testkit.Eventually(t, "a task is done", func() bool { return len(d.history()) > 0 })
 	log := s.log.String()
 	if !strings.Contains(log, "set TMPDIR") || !strings.Contains(log, "the demo has no project") {
-		t.Errorf("the log says %s", log)
+		t.Errorf("got the log %s", log)
 	}
 	repository := testgit.New(t, map[string]string{"a.txt": "x"})
 	err := d.api.Do(t.Context(), "POST", "/api/projects", map[string]any{"key": "x", "name": "X", "repository": repository.Dir}, nil)
 	if err == nil || !strings.Contains(err.Error(), "TMPDIR") {
-		t.Errorf("a project with a repository: %v", err)
+		t.Errorf("for a project with a repository, got %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"taskyard/internal/config"
 )
 
-// addKeys adds the dotted names of the keys of a table to names; below a table
-// whose sections the user names, only the keys of one section.
+// addKeys adds the dotted names of the keys of a table to names; for a table of
+// sections that the user names, only the keys of one section.
 func addKeys(t reflect.Type, prefix string, names map[string]bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -35,7 +35,7 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 	names := map[string]bool{}
 	addKeys(reflect.TypeFor[config.Config](), "", names)
 	if len(names) < 40 {
-		t.Fatalf("found only %v", names)
+		t.Fatalf("got only %v", names)
 	}
 	var all map[string]any
 	for _, b := range fencedBlocks(t, "docs/operations.md") {
@@ -56,15 +56,15 @@ func TestEveryKeyOfTheConfigurationIsInTheDocs(t *testing.T) {
 		_, top := all[name]
 		switch {
 		case grouped && !regexp.MustCompile(`\b`+own+`\b`).MatchString(pages):
-			t.Errorf("nothing tells of %s in [%s.NAME]", own, group)
-		case name == "data": // cannot be in the file that is in that folder
+			t.Errorf("the docs do not mention %s in [%s.NAME]", own, group)
+		case name == "data": // cannot be in a file in that folder
 		case !grouped && inTable && !here, !grouped && !inTable && !top:
 			t.Errorf("docs/operations.md does not show %s", name)
 		}
 	}
 }
 
-// sameAsDefault holds what a page says of the defaults to them.
+// sameAsDefault compares what a page says about defaults to them.
 func sameAsDefault(t *testing.T, text string) {
 	t.Helper()
 	data := t.TempDir()
@@ -73,13 +73,13 @@ func sameAsDefault(t *testing.T, text string) {
 	for i, line := range strings.Split(must(t, "", "config", "--data", t.TempDir()), "\n") {
 		want, _, _ := strings.Cut(line, " #")
 		if got, _, _ := strings.Cut(shown[i], " #"); got != want && !strings.HasPrefix(want, "data =") {
-			t.Errorf("the default is %s, the page says %s", want, got)
+			t.Errorf("got the default %[2]s in the page, want %[1]s", want, got)
 		}
 	}
 }
 
-// TestTheDocsNameTheKeysThatNeedARestart: those that are neither settings nor
-// of the sections that SIGHUP takes over.
+// TestTheDocsNameTheKeysThatNeedARestart is about keys that are neither settings nor
+// in sections that SIGHUP applies.
 func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -103,12 +103,12 @@ func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
 	for name := range names {
 		table, _, _ := strings.Cut(name, ".")
 		if table != "notify" && !config.OfRunners(name) && !said[name] && !said[table+".*"] {
-			t.Errorf("%s needs a restart, which the docs do not say", name)
+			t.Errorf("%s needs a restart, but the docs do not say so", name)
 		}
 	}
 	for name := range said {
 		if table, all := strings.CutSuffix(name, ".*"); !names[name] && (!all || !hasTable(names, table)) {
-			t.Errorf("%s needs no restart, as the docs say, or is no key", name)
+			t.Errorf("%s needs no restart or does not exist, but the docs say that it needs one", name)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// asvs is how many requirements of levels 1 and 2 each section of ASVS 5.0.0
-// has: they are its first ones. aisvs is the same of AISVS 1.0, all levels.
+// asvs is the number of requirements of levels 1 and 2 in each section of ASVS 5.0.0,
+// which are the first ones. aisvs is the same for AISVS 1.0, with all levels.
 var (
 	asvs = map[string]int{
 		"1.1": 2, "1.2": 9, "1.3": 11, "1.4": 3, "1.5": 2, "2.1": 3, "2.2": 3, "2.3": 4, "2.4": 1,
@@ -27,14 +27,14 @@ var (
 	}
 )
 
-// The tables of docs/security.md have every requirement once, and the tests
-// that they name exist.
-func TestTheSecurityTablesAreWhole(t *testing.T) {
+// The tables of docs/security.md contain every requirement once, and the tests that
+// they name exist.
+func TestTheSecurityTablesAreComplete(t *testing.T) {
 	t.Parallel()
 	text := read(t, "docs/security.md")
 	first, second, ok := strings.Cut(text, "## OWASP AISVS")
 	if !ok {
-		t.Fatal("no part about AISVS")
+		t.Fatal("there is no part about AISVS")
 	}
 	for _, part := range []struct {
 		name, text string
@@ -60,7 +60,7 @@ func TestTheSecurityTablesAreWhole(t *testing.T) {
 			}
 		}
 		for id := range found {
-			t.Errorf("%s %s is none of the levels", part.name, id)
+			t.Errorf("%s %s is not in these levels", part.name, id)
 		}
 	}
 	tests := testNames(t)
@@ -71,7 +71,7 @@ func TestTheSecurityTablesAreWhole(t *testing.T) {
 	}
 }
 
-// testNames are the names of all tests of the repository.
+// testNames returns the names of all tests in the repository.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names, declared := map[string]bool{}, regexp.MustCompile(`(?m)^func (Test\w+)\(`)

@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// block is a piece of code in a page of docs.
+// block is a code block in a page of the docs.
 type block struct {
 	language, text string
 	line           int
@@ -58,7 +58,7 @@ func TestTheExamplesForAgentsWork(t *testing.T) {
 			}
 		case "json":
 			if !json.Valid([]byte(b.text)) {
-				t.Errorf("%s:%d: no JSON: %s", file, b.line, b.text)
+				t.Errorf("%s:%d: not JSON: %s", file, b.line, b.text)
 			}
 		case "toml":
 			if err := toml.Unmarshal([]byte(b.text), &map[string]any{}); err != nil {
@@ -66,17 +66,17 @@ func TestTheExamplesForAgentsWork(t *testing.T) {
 			}
 		case "sh":
 		default:
-			t.Errorf("%s:%d: a block of an unknown language, %q", file, b.line, b.language)
+			t.Errorf("%s:%d: a block in the unknown language %q", file, b.line, b.language)
 		}
 	}
 	if seen["markdown"] < 2 || seen["json"] < 3 || seen["toml"] < 1 {
-		t.Errorf("found only %v", seen)
+		t.Errorf("got only %v", seen)
 	}
 }
 
-// TestWhatTheDocsNameIsThere holds the pages to the code: a variable that a
-// page names is read or set somewhere.
-func TestWhatTheDocsNameIsThere(t *testing.T) {
+// TestVariablesInTheDocsExist checks that every variable that a page names is read
+// or set somewhere.
+func TestVariablesInTheDocsExist(t *testing.T) {
 	t.Parallel()
 	page := read(t, "docs/agents.md")
 	var code strings.Builder
@@ -84,7 +84,7 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 		"runner", "internal/app", "internal/cmd", "internal/worker",
 		"internal/client", "internal/config", "internal/mcpserver",
 	} {
-		entries, _ := os.ReadDir(folder) // one that is not there holds no name
+		entries, _ := os.ReadDir(folder) // a missing folder has no names
 		for _, e := range entries {
 			if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
 				code.WriteString(read(t, folder+"/"+e.Name()))
@@ -98,7 +98,7 @@ func TestWhatTheDocsNameIsThere(t *testing.T) {
 	}
 }
 
-// pageHeadings returns the names by which links lead to parts of a page.
+// pageHeadings returns the anchors of a page.
 func pageHeadings(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	page := read(t, file)
@@ -112,7 +112,7 @@ func pageHeadings(t *testing.T, file string) map[string]bool {
 	return names
 }
 
-func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
+func TestLinksInTheDocsWork(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil || len(pages) == 0 {
@@ -132,15 +132,15 @@ func TestLinksOfTheDocsLeadSomewhere(t *testing.T) {
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: %v", page, err)
 			} else if within && !pageHeadings(t, to)[anchor] {
-				t.Errorf("%s: no heading %s", page, link[1])
+				t.Errorf("%s: there is no heading %s", page, link[1])
 			}
 		}
 	}
 }
 
-// A paragraph of more than 100 words is read by nobody: the pages have lists
-// and tables for facts.
-func TestNoLineOfTheDocsIsOver100Words(t *testing.T) {
+// Nobody reads a paragraph of more than 100 words: the pages have lists and tables
+// for facts.
+func TestNoLineInTheDocsIsOver100Words(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil || len(pages) == 0 {
@@ -150,7 +150,7 @@ func TestNoLineOfTheDocsIsOver100Words(t *testing.T) {
 		text := read(t, page)
 		for i, line := range strings.Split(text, "\n") {
 			if n := len(strings.Fields(line)); n > 100 && !strings.HasPrefix(line, "|") {
-				t.Errorf("%s:%d has %d words: split it, or make a list of it", page, i+1, n)
+				t.Errorf("%s:%d has %d words: split it, or make it a list", page, i+1, n)
 			}
 		}
 	}

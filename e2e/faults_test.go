@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// What the disk does to a running server.
+// How a running server handles disk faults.
 
 func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	t.Parallel()
@@ -23,8 +23,8 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	b := s.signedIn()
 	api := s.api(s.token("--scope", "operate"))
 	ids := s.makeTasks(api, 3)
-	// Until then a write of the search's own may be the one whose sync fails.
-	testkit.Eventually(t, "the search has seen the whole log", func() bool {
+	// Until then, the write whose sync fails may be one of the search index.
+	testkit.Eventually(t, "the search index is up to date", func() bool {
 		return s.rows("SELECT (SELECT value FROM settings WHERE key = 'search_event') = (SELECT max(id) FROM events)")[0] == "1"
 	})
 	end := s.inject("fsync,fdatasync", "error=EIO:when=1")
@@ -32,42 +32,42 @@ func TestAFailedSyncStopsAllWrites(t *testing.T) {
 	end()
 	if r == nil || r.Status != http.StatusServiceUnavailable || r.Code != string(task.CodeOutcomeUnknown) ||
 		!strings.Contains(r.Detail, "unknown") {
-		t.Errorf("the write whose sync failed: %+v, want 503 %s", r, task.CodeOutcomeUnknown)
+		t.Errorf("for the write whose sync failed, got %+v, want 503 %s", r, task.CodeOutcomeUnknown)
 	}
-	// The disk is well again, but nobody knows what it holds.
+	// The disk works again, but nobody knows what it contains.
 	for range 3 {
 		if r := refusedWrite(t, api, "Later"); r == nil || r.Status != http.StatusServiceUnavailable ||
 			!strings.Contains(r.Detail, "restart") || !strings.Contains(r.Detail, "restore") {
-			t.Errorf("a later write: %+v", r)
+			t.Errorf("for a later write, got %+v", r)
 		}
 	}
 	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], "restart") {
-		t.Errorf("readyz: %d %v", status, problems)
+		t.Errorf("readyz: got %d %v", status, problems)
 	}
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[2], nil); got.Title != "Task 2" {
-		t.Errorf("a read gave %q", got.Title)
+		t.Errorf("for a read, got %q", got.Title)
 	}
 	if status, page := b.get(s.url() + "/"); status != http.StatusOK || !strings.Contains(page, "The server can't save changes") ||
 		!strings.Contains(page, "restore a backup") {
-		t.Errorf("the page does not say it: %d", status)
+		t.Errorf("the page does not report it: status %d", status)
 	}
 	s.kill()
 	s.start()
 	if r := refusedWrite(t, api, "After the restart"); r != nil {
-		t.Errorf("after the restart: %+v", r)
+		t.Errorf("after the restart, got %+v", r)
 	}
 	if got := s.rows("SELECT count(*) FROM tasks WHERE title LIKE 'Task %'")[0]; got != "3" {
-		t.Errorf("%s of 3 acknowledged writes are there", got)
+		t.Errorf("got %s of 3 acknowledged writes", got)
 	}
 	if got := s.rows("SELECT count(*) FROM tasks WHERE title = 'Later'")[0]; got != "0" {
-		t.Errorf("%s writes that were refused are there", got)
+		t.Errorf("got %s writes that were refused", got)
 	}
 	if said, errs, code := s.command("", "check"); code != exitOK {
-		t.Errorf("check: %s %s", said, errs)
+		t.Errorf("check: got %s %s", said, errs)
 	}
 }
 
-func TestADiskThatIsFullOrReadOnlyHeals(t *testing.T) {
+func TestTheServerRecoversFromAFullOrReadOnlyDisk(t *testing.T) {
 	t.Parallel()
 	needsStrace(t)
 	for name, tt := range map[string]struct {
@@ -87,9 +87,9 @@ func TestADiskThatIsFullOrReadOnlyHeals(t *testing.T) {
 	}
 }
 
-// heals tries one errno. It reports false when strace ended between the entry
-// and the exit of a call, which the kernel then answers with ENOSYS: no disk
-// does so, and nothing follows from it.
+// heals tries one errno. It returns false if strace ended between the entry and the
+// exit of a call, which the kernel then answers with ENOSYS: no disk does that, and
+// the attempt proves nothing.
 func heals(t *testing.T, errno string, wantStatus int, says string) bool {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -99,18 +99,18 @@ func heals(t *testing.T, errno string, wantStatus int, says string) bool {
 	end := s.inject("pwrite64", "error="+errno)
 	for range 2 {
 		if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != wantStatus || !strings.Contains(r.Detail, says) {
-			t.Errorf("a write: %+v, want %d and %q", r, wantStatus, says)
+			t.Errorf("for a write, got %+v, want %d and %q", r, wantStatus, says)
 		}
 	}
 	if status, problems := s.readiness(); status != http.StatusServiceUnavailable || !strings.Contains(problems["database"], says) {
-		t.Errorf("readyz: %d %v", status, problems)
+		t.Errorf("readyz: got %d %v", status, problems)
 	}
 	if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[1], nil); got.Title != "Task 1" {
-		t.Errorf("a read gave %q", got.Title)
+		t.Errorf("for a read, got %q", got.Title)
 	}
 	end()
 	unanswered := func() bool { return strings.Contains(s.log.String(), "function not implemented") }
-	testkit.Eventually(t, "the server is ready again by itself", func() bool {
+	testkit.Eventually(t, "the server becomes ready again", func() bool {
 		status, _ := s.readiness()
 		return status == http.StatusOK || unanswered()
 	})
@@ -121,7 +121,7 @@ func heals(t *testing.T, errno string, wantStatus int, says string) bool {
 	s.kill()
 	s.start()
 	if got := s.rows("SELECT group_concat(title, ', ') FROM (SELECT title FROM tasks ORDER BY id)")[0]; got != "Task 0, Task 1, Task 0" {
-		t.Errorf("tasks are %s", got)
+		t.Errorf("got tasks %s", got)
 	}
 	return true
 }
@@ -171,21 +171,21 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	})
 	if r := refusedWrite(t, api, "Refused"); r == nil || r.Status != http.StatusServiceUnavailable ||
 		!strings.Contains(r.Detail, "taskyard restore") {
-		t.Errorf("a write: %+v", r)
+		t.Errorf("for a write, got %+v", r)
 	}
 	if status, problems := s.readiness(); status != http.StatusServiceUnavailable ||
 		!strings.Contains(problems["database"], "taskyard restore") {
-		t.Errorf("readyz: %d %v", status, problems)
+		t.Errorf("readyz: got %d %v", status, problems)
 	}
 	s.kill()
 	if _, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0"); code != exitRefused || !strings.Contains(errs, "restore a backup") {
-		t.Errorf("a start on it: exit code %d, %s", code, errs)
+		t.Errorf("start with the damaged database: exit code %d, %s", code, errs)
 	}
 	if said, errs, code := s.command("", "restore", "--replace", backup); code != exitOK {
 		t.Fatalf("restore: %s %s", said, errs)
 	}
 	s.start()
 	if got := s.rows("SELECT count(*) FROM tasks")[0]; got != "60" {
-		t.Errorf("%s tasks after the restore", got)
+		t.Errorf("got %s tasks after the restore", got)
 	}
 }

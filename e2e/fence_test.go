@@ -20,8 +20,8 @@ import (
 	"taskyard/runner/tree"
 )
 
-// stayArg makes the test binary a process that stays, deaf to TERM. What
-// follows names its run, since it has lost its environment.
+// stayArg makes the test binary a process that keeps running and ignores TERM. The
+// following arguments name its run, because its environment is empty.
 const stayArg = "__stay"
 
 func init() {
@@ -32,10 +32,10 @@ func init() {
 	}
 }
 
-// hiderScript has children that only their arguments name: their sessions are
-// their own, their environment is empty, and they are deaf. All of them inherit
-// the lock of their task: a run that finds it free has met no process of an
-// earlier run, and says so.
+// hiderScript has children that can be identified only by their arguments: they have
+// their own sessions, an empty environment, and ignore TERM. All of them inherit the
+// lock of their task: a run that finds it free met no process of an earlier run, and
+// prints that.
 const hiderScript = `trap '' TERM
 exec 9>>"%[1]s.$TASKYARD_TASK_ID"
 if flock -n 9; then echo alone; else echo 'not alone'; fi
@@ -46,7 +46,7 @@ while [ ! -e "%[1]s" ]; do sleep 0.05; done
 echo '{"summary":"the file is there","success":true}'
 `
 
-// hiders is a crashServer whose agents hide their children.
+// newHiders returns a crashServer whose agents hide their children.
 func newHiders(t *testing.T) *crashServer {
 	t.Helper()
 	self := testBinary(t)
@@ -58,8 +58,8 @@ var words = map[string]*regexp.Regexp{
 	"task": regexp.MustCompile(`(?:TASKYARD_TASK_ID|\btask)=(\d+)`), "run": regexp.MustCompile(`(?:TASKYARD_RUN_ID|\brun)=(\d+)`),
 }
 
-// trees lists the living processes of this instance by task and run, by their
-// marks or their arguments.
+// trees lists the running processes of this instance by task and run, identified by
+// their marks or their arguments.
 func (s *server) trees() map[string]map[string][]tree.Proc {
 	id, _ := os.ReadFile(filepath.Join(s.data, "yard-id"))
 	mark := strings.TrimSpace(string(id))
@@ -89,7 +89,7 @@ func (s *server) trees() map[string]map[string][]tree.Proc {
 	return found
 }
 
-// runProcesses lists the living processes of runs.
+// runProcesses lists the running processes of runs.
 func (s *server) runProcesses(runs []string) (list []tree.Proc) {
 	for _, byRun := range s.trees() {
 		for run, procs := range byRun {
@@ -101,19 +101,19 @@ func (s *server) runProcesses(runs []string) (list []tree.Proc) {
 	return list
 }
 
-func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
+func TestAfterAKillNoTaskHasTwoRunsAtATime(t *testing.T) {
 	t.Parallel()
 	c := newHiders(t)
-	lost := c.go5()
-	if n := len(c.runProcesses(lost)); n < 5*4 { // shim, script, two that hide; most often sleep
-		t.Fatalf("only %d processes are at work", n)
+	lost := c.startFive()
+	if n := len(c.runProcesses(lost)); n < 5*4 { // shim, script, two hidden children, and usually sleep
+		t.Fatalf("got only %d processes", n)
 	}
 	for round, attempt := range []string{"2", "3"} {
 		c.kill()
 		begin := time.Now()
 		c.start()
 		if left := c.runProcesses(lost); len(left) > 0 {
-			t.Errorf("round %d: %d processes of the old tree are alive when the server serves: %v", round, len(left), left)
+			t.Errorf("round %d: %d processes of the old tree are running when the server serves: %v", round, len(left), left)
 		}
 		testkit.Eventually(t, "every old run is resolved", func() bool {
 			return c.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND id IN (" + strings.Join(lost, ",") + ")")[0] == "0"
@@ -121,7 +121,7 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 		took := time.Since(begin)
 		t.Logf("round %d: five runs were resolved %v after the start of the next server", round, took.Round(time.Millisecond))
 		if took > 30*time.Second {
-			t.Errorf("round %d: that took %v, want 30 s at most", round, took)
+			t.Errorf("round %d: it took %v, want at most 30 s", round, took)
 		}
 		c.awaitSpawned("attempt = " + attempt + " AND cause = 'retry'")
 		lost = c.rows("SELECT id FROM runs WHERE status = 'running' ORDER BY id")
@@ -129,17 +129,17 @@ func TestKilledServerWithFiveAtWorkNeverHasTwoForOneTask(t *testing.T) {
 	c.finish()
 	said := c.rows("SELECT content, count(DISTINCT run_id) FROM messages WHERE content LIKE '%alone' GROUP BY 1")
 	if len(said) != 1 || said[0] != "alone|15" {
-		t.Errorf("whether they met another run of their task, the runs say %v, want that all 15 were alone", said)
+		t.Errorf("got %v, want that all 15 runs met no other run of their task", said)
 	}
 	if got := c.rows("SELECT phase, count(*) FROM runs WHERE status = 'failed' GROUP BY 1"); len(got) != 1 || got[0] != "lost|10" {
-		t.Errorf("failed are %v, want ten that were lost", got)
+		t.Errorf("got failed runs %v, want ten lost ones", got)
 	}
 }
 
-func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
+func TestHiddenProcessesEndAfterTheirShimIsKilled(t *testing.T) {
 	t.Parallel()
 	c := newHiders(t)
-	runs := c.go5()
+	runs := c.startFive()
 	for _, pid := range c.shims() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Error(err)
@@ -149,12 +149,12 @@ func TestProcessesWhoseShimIsKilledAreEndedWhateverTheyHide(t *testing.T) {
 		return c.rows("SELECT count(*) FROM runs WHERE status = 'failed' AND phase = 'crash'")[0] == "5"
 	})
 	if left := c.runProcesses(runs); len(left) > 0 {
-		t.Errorf("%d processes are left: %v", len(left), left)
+		t.Errorf("%d processes are still running: %v", len(left), left)
 	}
-	c.kill() // the retries need not be waited for
+	c.kill() // the retries do not matter
 }
 
-// shims lists the shims of this server.
+// shims lists the PIDs of the shims of this server.
 func (c *crashServer) shims() (pids []int) {
 	for _, p := range c.processes(nil) {
 		if pid, args, _ := strings.Cut(p, " "); strings.Contains(args, supervise.ShimArg) {

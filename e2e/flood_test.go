@@ -21,8 +21,8 @@ import (
 	"taskyard/task"
 )
 
-// floodArg makes the test binary an agent's program that says too much: what
-// follows is the kind and the number of bytes.
+// floodArg makes the test binary an agent's program that prints too much: the next
+// arguments are the kind and the number of bytes.
 const floodArg = "__flood"
 
 func init() {
@@ -46,31 +46,31 @@ func flood(kind string, n int) {
 }
 
 const (
-	mostGrowth = 64 << 10 // KiB of memory that any abuse may cost the server
+	maxGrowth  = 64 << 10 // KiB of memory that any abuse may cost the server
 	goalAnswer = 200 * time.Millisecond
-	// mostAnswer is what the test holds /healthz to: the goal is for a machine
-	// of its own, and tests run beside others.
-	mostAnswer = 2 * time.Second
+	// maxAnswer is the limit for /healthz: the goal is for a dedicated machine, and
+	// other tests run at the same time.
+	maxAnswer = 2 * time.Second
 )
 
-// floodSizes are the bytes of the output and of the line without end: always
-// more than mostGrowth, so that a server that kept them is noticed.
+// floodSizes returns the bytes of the output and of the endless line: always more
+// than maxGrowth, so that a server that kept them is noticed.
 func floodSizes() (output, line string) {
 	return testkit.ByForm("75000000", "100000000", "1000000000"), testkit.ByForm("75000000", "100000000", "200000000")
 }
 
-// It is not parallel: it measures.
+// It is not parallel, because it measures.
 func TestFloodsCostTheServerLittle(t *testing.T) {
 	self := testBinary(t)
 	output, line := floodSizes()
 	floods := []struct{ name, agent, script, state string }{
 		{"no flood", "calm", fmt.Sprintf("exec %q %s lines 1000", self, floodArg), "completed|ended"},
-		{"output without end", "lines", fmt.Sprintf("exec %q %s lines %s", self, floodArg, output), "completed|ended"},
-		{"a line without end", "line", fmt.Sprintf("exec %q %s line %s", self, floodArg, line), "completed|ended"},
-		{"processes without end", "bomb", "while :; do sleep 600 & done", "failed|error"},
+		{"endless output", "lines", fmt.Sprintf("exec %q %s lines %s", self, floodArg, output), "completed|ended"},
+		{"an endless line", "line", fmt.Sprintf("exec %q %s line %s", self, floodArg, line), "completed|ended"},
+		{"endless processes", "bomb", "while :; do sleep 600 & done", "failed|error"},
 	}
 	if !testkit.Thorough() {
-		floods = floods[:3] // processes without end are a test of jobs/trials too, and take their time
+		floods = floods[:3] // jobs/trials tests endless processes too, and they take long
 	}
 	s, config := newServer(t, "serve"), "[runs]\nattempts = 1\n"
 	s.env = append(s.env, testkit.DefaultGC)
@@ -85,9 +85,9 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 	for _, f := range floods {
 		t.Run(f.name, func(t *testing.T) {
 			before := memoryKiB(t, s.cmd.Process.Pid, "VmRSS:")
-			// From now on the high water mark is that of this flood.
+			// From here on, the high-water mark is that of this flood.
 			if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
-				t.Skipf("the high water mark cannot be set back: %v", err)
+				t.Skipf("the high-water mark cannot be reset: %v", err)
 			}
 			answers := s.pulse()
 			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Flood", "owner": f.agent})
@@ -95,27 +95,27 @@ func TestFloodsCostTheServerLittle(t *testing.T) {
 				return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL AND task_id = ?", tk.ID.String())[0] == "1"
 			})
 			took := answers()
-			most := memoryKiB(t, s.cmd.Process.Pid, "VmHWM:")
+			peak := memoryKiB(t, s.cmd.Process.Pid, "VmHWM:")
 			slices.Sort(took)
 			slow := len(took) - slices.IndexFunc(append(slices.Clone(took), time.Hour), func(d time.Duration) bool { return d > goalAnswer })
-			t.Logf("memory %d MiB before, %d MiB at most; /healthz asked %d times: half within %v, slowest %v, %d over %v",
-				before>>10, most>>10, len(took), took[len(took)/2].Round(time.Microsecond), took[len(took)-1].Round(time.Millisecond), slow, goalAnswer)
-			if f.agent != "calm" && most-before > mostGrowth {
-				t.Errorf("the memory grew by %d MiB, want %d at most", (most-before)>>10, mostGrowth>>10)
+			t.Logf("memory %d MiB before, %d MiB at most; %d requests to /healthz: median %v, slowest %v, %d over %v",
+				before>>10, peak>>10, len(took), took[len(took)/2].Round(time.Microsecond), took[len(took)-1].Round(time.Millisecond), slow, goalAnswer)
+			if f.agent != "calm" && peak-before > maxGrowth {
+				t.Errorf("memory grew by %d MiB, want at most %d", (peak-before)>>10, maxGrowth>>10)
 			}
-			if worst := took[len(took)-1]; worst > mostAnswer {
+			if worst := took[len(took)-1]; worst > maxAnswer {
 				t.Errorf("/healthz took %v", worst)
 			}
 			if got := s.rows("SELECT status, phase FROM runs WHERE task_id = ?", tk.ID.String())[0]; got != f.state {
-				t.Errorf("the run is %s, want %s", got, f.state)
+				t.Errorf("got the run as %s, want %s", got, f.state)
 			}
-			s.wantNobody("after the run", nil)
+			s.wantNoProcesses("after the run", nil)
 		})
 	}
 }
 
-// pulse asks /healthz every 20 ms until the returned function is called, which
-// returns how long each answer took.
+// pulse requests /healthz every 20 ms until the returned function is called, which
+// returns how long each response took.
 func (s *server) pulse() (end func() []time.Duration) {
 	var took []time.Duration
 	var wg sync.WaitGroup

@@ -22,16 +22,16 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 	}
 	s.errs = w
 	s.start()
-	_, _ = w.Close(), r.Close() // who read its log is gone: the next line meets nobody
+	_, _ = w.Close(), r.Close() // the reader of its log is gone: the next line cannot be written
 	c := s.api(s.token("--scope", "read"))
 	hangup := func() {
 		t.Helper()
-		s.hangUp()
+		s.sendHUP()
 	}
 	hangup()
 	s.file("agents/late.md", "---\nname: late\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
 	hangup()
-	testkit.Eventually(t, "it knows the new agent", func() bool {
+	testkit.Eventually(t, "it has the new agent", func() bool {
 		select {
 		case <-s.ended:
 			t.Fatalf("it ended: %v", s.cmd.ProcessState)
@@ -40,7 +40,7 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 		return c.Do(t.Context(), http.MethodGet, "/api/agents/late", nil, nil) == nil
 	})
 	if code := s.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 }
 
@@ -53,11 +53,11 @@ func TestAWorkerOutlivesItsTerminal(t *testing.T) {
 	if err := w.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	srv.letGo()
+	srv.release()
 	srv.await(tk.ID, "completed|ended|1|1")
 }
 
-func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {
+func TestASlowBodyDoesNotDelayAStop(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	s.start()
@@ -71,18 +71,18 @@ func TestASlowBodyDoesNotHoldUpAStop(t *testing.T) {
 		"application/json\r\nContent-Length: 1000\r\n\r\n{", s.address, c.Token); err != nil {
 		t.Fatal(err)
 	}
-	// Once an answer came on another connection, the slow request is being read.
+	// Once a response arrived on another connection, the slow request is being read.
 	call[map[string]any](t, c, http.MethodGet, "/api/me", nil)
 	begin := time.Now()
 	if code := s.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 	took := time.Since(begin)
 	t.Logf("the server stopped after %v", took)
 	if took > 10*time.Second {
-		t.Errorf("that took %v, want 10 s at most", took)
+		t.Errorf("it took %v, want at most 10 s", took)
 	}
 	if !strings.Contains(s.log.String(), "requests that had not finished were cut off") {
-		t.Error("the log does not say so")
+		t.Error("the log does not report it")
 	}
 }

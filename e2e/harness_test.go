@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	_ "github.com/mattn/go-sqlite3" // to look into the database from outside
+	_ "github.com/mattn/go-sqlite3" // reads the database from outside
 
 	"taskyard/internal/client"
 	"taskyard/internal/testkit"
@@ -40,11 +40,11 @@ const (
 	exitUsage   = client.ExitUsage
 )
 
-// patience bounds every wait: the machine may be busy.
+// patience is the limit of every wait: the machine may be busy.
 const patience = testkit.Patience
 
 func TestMain(m *testing.M) {
-	// A server in this process starts its helpers from this very binary.
+	// A server in this process starts its helpers from this binary.
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)
 	}
@@ -57,15 +57,15 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == clockedArg {
 		clockedMain(os.Args[2]) // does not return
 	}
-	if err := os.Chdir(".."); err != nil { // paths are those of the repository
+	if err := os.Chdir(".."); err != nil { // paths are relative to the repository
 		panic(err)
 	}
-	if os.Getenv("GOGC") == "" { // else somebody compares
+	if os.Getenv("GOGC") == "" { // otherwise the caller compares values
 		_ = os.Setenv("GOGC", strconv.Itoa(testkit.TestGC))
 	}
-	atOnce := 6 // they wait for other processes
+	atOnce := 6 // the tests wait for other processes
 	if testkit.Whole() {
-		atOnce = 4 // some hold the server to times
+		atOnce = 4 // some tests measure times of the server
 	}
 	testkit.RunBeside(atOnce)
 	code := m.Run()
@@ -82,14 +82,14 @@ var built struct {
 	err  error
 }
 
-// binary builds the program, once, and returns its path.
+// binary builds the program once and returns its path.
 func binary(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
 		if built.dir, built.err = os.MkdirTemp("", "taskyard-test-"); built.err != nil { //nolint:usetesting // it outlives the test
 			return
 		}
-		// Without symbols, which nobody reads here, linking takes half the time.
+		// Linking without symbols, which are not needed here, takes half the time.
 		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s", "-o", filepath.Join(built.dir, "taskyard"), "taskyard")
 		out, err := build.CombinedOutput()
 		if err != nil {
@@ -102,28 +102,28 @@ func binary(t testing.TB) string {
 	return filepath.Join(built.dir, "taskyard")
 }
 
-// server is a real process of the built program on a data folder.
+// server is a process of the built program with a data folder.
 type server struct {
 	t       testing.TB
-	args    []string // the command: serve or demo, with flags but for --data and --listen
-	program []string // in the place of the built one
+	args    []string // the command: serve or demo, with flags except --data and --listen
+	program []string // instead of the built program
 	data    string
 	store   string    // the URL of its database; "": SQLite in data
-	peers   []*server // that share its database, start and end with it
-	front   string    // the URL of a proxy before it and its peers; "": none
+	peers   []*server // servers that share its database, and start and end with it
+	front   string    // the URL of a proxy in front of it and its peers; "": none
 	address string    // the same at each start
-	public  string    // the host of its public_url, where it has one
+	public  string    // the host of its public_url, if it has one
 	env     []string
 	cmd     *exec.Cmd
 	first   string // the first line on stdout
 	ended   chan struct{}
 	log     *testkit.Buffer
-	errs    *os.File   // in the place of log
-	passed  []*os.File // that it inherits, from descriptor 3 on
+	errs    *os.File   // instead of log
+	passed  []*os.File // inherited files, from descriptor 3
 }
 
-// newServer makes a server that is not started yet. No process of its instance
-// may be left at the end of the test.
+// newServer returns a server that is not started yet. No process of its instance may
+// be left at the end of the test.
 func newServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := newProcess(t, args...)
@@ -145,7 +145,7 @@ func newProcess(t testing.TB, args ...string) *server {
 	}
 	t.Cleanup(func() {
 		s.kill()
-		// Without their server the shims end what they watch over.
+		// Without their server, the shims end the processes that they supervise.
 		testkit.Eventually(t, "every process of the instance has ended", func() bool { return len(s.processes(nil)) == 0 })
 		if t.Failed() {
 			t.Logf("log of the server:\n%s", s.log.Tail(6000))
@@ -154,12 +154,12 @@ func newProcess(t testing.TB, args ...string) *server {
 	return s
 }
 
-// takenPorts are those that a test of this process has, by their locks.
+// takenPorts are the ports that tests of this process use, by their locks.
 var takenPorts sync.Map
 
-// freeAddress finds a port below those that the kernel hands out by itself:
-// while a server is down nobody else takes it, no other test either. A file that
-// is locked until this process ends holds it against tests of other packages.
+// freeAddress finds a port below those that the kernel assigns by itself: while a
+// server is down, no other process takes it, and no other test either. A file that
+// is locked until this process ends reserves it across packages.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	for range 100 {
@@ -186,7 +186,7 @@ func freeAddress(t testing.TB) string {
 	return ""
 }
 
-// read returns the text of a file.
+// read returns the content of a file.
 func read(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -196,8 +196,7 @@ func read(t testing.TB, path string) string {
 	return string(b)
 }
 
-// put writes a file that its owner may execute, with the folder it is in, and
-// returns its path.
+// put writes an executable file, with its parent folders, and returns its path.
 func put(t testing.TB, path, text string) string {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
@@ -210,8 +209,8 @@ func put(t testing.TB, path, text string) string {
 	return path
 }
 
-// installed returns the path of a program of this machine. Without it the test
-// is skipped; how says where it comes from.
+// installed returns the path of a program of this machine. If it is missing, the
+// test is skipped; how says how to install it.
 func installed(t testing.TB, name, how string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -221,8 +220,8 @@ func installed(t testing.TB, name, how string) string {
 	return path
 }
 
-// startBeside starts a program that serves a test until its end, and returns
-// what it prints.
+// startBeside starts a program that runs until the end of the test, and returns its
+// output.
 func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {
 	t.Helper()
 	log := &testkit.Buffer{}
@@ -240,7 +239,7 @@ func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {
 	return log
 }
 
-// testBinary is the path of this program, which plays several agents.
+// testBinary returns the path of this program, which acts as several agents.
 func testBinary(t testing.TB) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -250,7 +249,7 @@ func testBinary(t testing.TB) string {
 	return self
 }
 
-// file writes a file of the data folder, and of those of its peers.
+// file writes a file in the data folder, and in those of its peers.
 func (s *server) file(name, text string) {
 	s.t.Helper()
 	for _, one := range s.instance() {
@@ -258,7 +257,7 @@ func (s *server) file(name, text string) {
 	}
 }
 
-// start starts the program and returns when it says where it listens.
+// start starts the program and returns when it prints where it listens.
 func (s *server) start() {
 	s.t.Helper()
 	if err := s.tryStart(); err != nil {
@@ -277,14 +276,14 @@ func (s *server) tryStart() error {
 	if cmd.Stderr = s.log; s.errs != nil {
 		cmd.Stderr = s.errs
 	}
-	// A test that runs past the full hour gets no tick.
+	// A test that runs across a full hour gets no tick.
 	cmd.ExtraFiles = s.passed
 	cmd.Env = append(append([]string{"TASKYARD_SCHEDULER_CRON=0 5 1 1 *"}, os.Environ()...), s.env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
 	}
-	if err := testkit.StartTied(cmd); err != nil { // should this process be killed, the server must not stay behind
+	if err := testkit.StartTied(cmd); err != nil { // if this process is killed, the server must end too
 		return err
 	}
 	s.cmd, s.ended = cmd, make(chan struct{})
@@ -311,14 +310,14 @@ func (s *server) tryStart() error {
 func (s *server) listensWhereItShould() error {
 	u, err := url.Parse(s.first)
 	if err != nil || u.Host == "" {
-		select { // what it says of the reason is in the log when it has ended
+		select { // once it has ended, the log contains the reason
 		case <-s.ended:
 		case <-time.After(patience):
 		}
-		return fmt.Errorf("the first line is %q, not a link", s.first)
+		return fmt.Errorf("the first line is %q, want a link", s.first)
 	}
 	if u.Host != s.address && u.Host != s.public && !strings.HasPrefix(s.address, "unix:") {
-		return fmt.Errorf("it listens on %s, not on %s", u.Host, s.address)
+		return fmt.Errorf("it listens on %s, want %s", u.Host, s.address)
 	}
 	return nil
 }
@@ -330,7 +329,7 @@ func (s *server) storeFlags() []string {
 	return []string{"--set", "database=" + s.store}
 }
 
-// kill ends the server without a word, as a power cut would.
+// kill kills the server, as a power cut would.
 func (s *server) kill() {
 	if s.cmd == nil {
 		return
@@ -350,7 +349,7 @@ func (s *server) term() int {
 	select {
 	case <-s.ended:
 	case <-time.After(patience):
-		s.t.Fatal("the server does not stop")
+		s.t.Fatal("the server did not stop")
 	}
 	code := s.cmd.ProcessState.ExitCode()
 	s.cmd = nil
@@ -360,8 +359,8 @@ func (s *server) term() int {
 	return code
 }
 
-// hangUp has the server read its configuration again.
-func (s *server) hangUp() {
+// sendHUP makes the server reload its configuration.
+func (s *server) sendHUP() {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		s.t.Fatal(err)
@@ -372,7 +371,7 @@ func (s *server) url() string {
 	return cmp.Or(s.front, "http://"+s.address)
 }
 
-// command runs another command of the program on the same data folder.
+// command runs another command of the program with the same data folder.
 func (s *server) command(stdin string, args ...string) (stdout, stderr string, code int) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -389,7 +388,7 @@ func (s *server) command(stdin string, args ...string) (stdout, stderr string, c
 	return strings.TrimSpace(out.String()), strings.TrimSpace(errs.String()), cmd.ProcessState.ExitCode()
 }
 
-// token makes a token by the command line, beside the running server.
+// token creates a token with the command line, while the server runs.
 func (s *server) token(args ...string) string {
 	s.t.Helper()
 	out, errs, code := s.command("", append([]string{"token", "create"}, args...)...)
@@ -399,12 +398,12 @@ func (s *server) token(args ...string) string {
 	return out
 }
 
-// api is a client with a token.
+// api returns a client with a token.
 func (s *server) api(token string) *client.Client {
 	return &client.Client{URL: s.url(), Token: token, HTTP: &http.Client{Timeout: patience}}
 }
 
-// call makes one request that must succeed.
+// call makes a request that must succeed.
 func call[T any](t testing.TB, c *client.Client, method, path string, in any) T {
 	t.Helper()
 	var out T
@@ -460,7 +459,7 @@ func queryRows(d *sql.DB, query string, args ...any) ([]string, error) {
 		}
 		parts := make([]string, len(cols))
 		for i, c := range cells {
-			if is, ok := c.(bool); ok { // SQLite has numbers
+			if is, ok := c.(bool); ok { // SQLite returns numbers
 				c = map[bool]int{true: 1}[is]
 			}
 			parts[i] = fmt.Sprint(c)
@@ -470,16 +469,16 @@ func queryRows(d *sql.DB, query string, args ...any) ([]string, error) {
 	return list, rows.Err()
 }
 
-// wantNobody fails when processes of this instance are alive: those of the given runs,
-// or of any.
-func (s *server) wantNobody(when string, runs []string) {
+// wantNoProcesses fails if processes of this instance are running: those of the given
+// runs, or of any.
+func (s *server) wantNoProcesses(when string, runs []string) {
 	s.t.Helper()
 	if left := s.processes(runs); len(left) > 0 {
-		s.t.Errorf("%s %d processes are left: %v", when, len(left), left)
+		s.t.Errorf("%s, %d processes are still running: %v", when, len(left), left)
 	}
 }
 
-// processes finds the living processes that have the marks of this instance.
+// processes finds the running processes that have the marks of this instance.
 func (s *server) processes(runs []string) (found []string) {
 	for _, one := range s.instance() {
 		found = append(found, one.ownProcesses(runs)...)
@@ -497,7 +496,7 @@ func (s *server) ownProcesses(runs []string) []string {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err != nil || len(env) == 0 { // a zombie has none
+		if err != nil || len(env) == 0 { // a zombie has no environment
 			continue
 		}
 		vars := strings.Split(string(env), "\x00")
@@ -516,7 +515,7 @@ func (s *server) ownProcesses(runs []string) []string {
 	return found
 }
 
-// asJSON is for messages of failures.
+// asJSON is for failure messages.
 func asJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -26,27 +26,27 @@ import (
 	"taskyard/task"
 )
 
-// What any one request may cost, and all of them together.
+// Limits for one request, and for all of them together.
 const (
 	mostCPU     = 400 * time.Millisecond
-	mostHostile = 64 << 10 // KiB of memory
+	maxHostile  = 64 << 10 // KiB of memory
 	mostAnswers = 30 * time.Second
 )
 
-// assault sends what no client would, with every kind of caller, to every
-// route and tool. Request i follows from the seed and i alone.
+// assault sends requests that no client would, as every kind of caller, to every
+// route and tool. Request i depends only on the seed and i.
 type assault struct {
 	*server
 	t       *testing.T
 	seed    uint64
-	routes  []string // "METHOD /path", as in the table of authorization
-	fields  []string // of every body and form that the server documents
+	routes  []string // "METHOD /path", as in the authorization table
+	fields  []string // of all documented bodies and forms
 	tools   []string
 	mu      sync.Mutex
-	callers map[string]string // name → token; "" for nobody
+	callers map[string]string // name → token; "" without a caller
 	cookies []*http.Cookie    // of a signed-in admin
 	client  *http.Client
-	codes   [6]atomic.Int64 // answers by the first digit of their status; 0: none
+	codes   [6]atomic.Int64 // responses by the first digit of their status; 0: none
 }
 
 var (
@@ -87,7 +87,7 @@ const adaFile = "---\nname: ada\ndescription: Claims its work itself.\ntools: re
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// text is one of the hostile texts, long at times.
+// text returns one of the hostile texts, sometimes a long one.
 func (a *assault) text(r *rand.Rand) string {
 	s := pick(r, hostileTexts)
 	switch r.IntN(40) {
@@ -101,7 +101,7 @@ func (a *assault) text(r *rand.Rand) string {
 	return s
 }
 
-// value is a JSON value of any kind, as text that need not be valid.
+// value returns a JSON value of any kind, as text that need not be valid.
 func (a *assault) value(r *rand.Rand, depth int) string {
 	switch n := r.IntN(14); {
 	case n == 0:
@@ -138,8 +138,8 @@ func (a *assault) object(r *rand.Rand, depth int) string {
 	}) + "}"
 }
 
-// body is what is sent: mostly an object of known fields, at times broken,
-// nested or as large as a body may be and more.
+// body returns a request body: mostly an object of known fields, sometimes broken,
+// nested, or as large as a body may be or larger.
 func (a *assault) body(r *rand.Rand) string {
 	switch r.IntN(60) {
 	case 0:
@@ -206,7 +206,7 @@ func (a *assault) path(r *rand.Rand, path string) string {
 	return path
 }
 
-// request makes request i and says who makes it.
+// request returns request i and its caller.
 func (a *assault) request(ctx context.Context, i int) (req *http.Request, caller string, err error) {
 	r := rand.New(rand.NewPCG(a.seed, uint64(i)))
 	caller = pick(r, hostileNames)
@@ -268,13 +268,13 @@ func (a *assault) request(ctx context.Context, i int) (req *http.Request, caller
 
 var waiting = regexp.MustCompile(`(?i)wait_?seconds|/live|/wait`)
 
-// send makes request i and judges its answer.
+// send makes request i and checks the response.
 func (a *assault) send(i int) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), mostAnswers)
 	defer cancel()
 	req, caller, err := a.request(ctx, i)
 	if err != nil {
-		return // no request can be made of it
+		return // it cannot be sent as a request
 	}
 	sent, _ := req.GetBody()
 	var text []byte
@@ -282,7 +282,7 @@ func (a *assault) send(i int) {
 		text, _ = io.ReadAll(sent)
 	}
 	mayWait := waiting.MatchString(req.URL.String()) || waiting.Match(text) || strings.Contains(req.Header.Get("Accept"), "event-stream")
-	if mayWait { // it holds its answer back as asked to, or is a stream
+	if mayWait { // it delays its response as requested, or is a stream
 		time.AfterFunc(250*time.Millisecond, cancel)
 	}
 	said := func() string {
@@ -292,7 +292,7 @@ func (a *assault) send(i int) {
 	if err != nil {
 		a.codes[0].Add(1)
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) && !mayWait {
-			a.t.Errorf("%s: no answer: %v", said(), err)
+			a.t.Errorf("%s: got no response: %v", said(), err)
 		}
 		return
 	}
@@ -308,7 +308,7 @@ func (a *assault) send(i int) {
 	}
 }
 
-// renew makes a new token for a caller whose own an admin has revoked.
+// renew creates a new token for a caller whose token an admin has revoked.
 func (a *assault) renew(caller string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -316,7 +316,7 @@ func (a *assault) renew(caller string) {
 	a.callers[caller] = a.token(append(slices.Clone(hostileScopes[caller]), "--name", fmt.Sprintf("%s-%d", caller, rand.Uint32()))...)
 }
 
-// cpu is what the server has used.
+// cpu returns the CPU time that the server has used.
 func (a *assault) cpu() time.Duration {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.cmd.Process.Pid))
 	if err != nil {
@@ -329,8 +329,7 @@ func (a *assault) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// newAssault starts a server with something of everything and learns what
-// there is to attack.
+// newAssault starts a server with some of everything and collects the targets.
 func newAssault(t *testing.T) *assault {
 	t.Helper()
 	a := &assault{server: newServer(t, "serve"), t: t, seed: rand.Uint64(), callers: map[string]string{}, client: &http.Client{
@@ -364,7 +363,7 @@ func newAssault(t *testing.T) *assault {
 	b := a.signedIn()
 	at, _ := url.Parse(a.url())
 	a.cookies = b.c.Jar.Cookies(at)
-	table := read(t, "handlers/testdata/permissions.txt") // a test holds it to the router
+	table := read(t, "handlers/testdata/permissions.txt") // a test compares it with the router
 	for line := range strings.Lines(table) {
 		route, _, _ := strings.Cut(line, " (")
 		a.routes = append(a.routes, route)
@@ -376,7 +375,7 @@ func newAssault(t *testing.T) *assault {
 
 var property = regexp.MustCompile(`"([A-Za-z_]{1,40})":\{"?(?:type|\$ref|description|anyOf|items|format|enum)`)
 
-// learn reads the names of fields and tools from what the server documents.
+// learn reads the names of fields and tools from the documentation of the server.
 func (a *assault) learn(token string) {
 	a.t.Helper()
 	ask := func(method, path, body string) string {
@@ -398,14 +397,14 @@ func (a *assault) learn(token string) {
 	a.fields = slices.Compact(a.fields)
 	slices.Sort(a.tools)
 	if a.tools = slices.Compact(a.tools); len(a.tools) < 15 || len(a.fields) < 100 || len(a.routes) < 150 {
-		a.t.Fatalf("only %d tools, %d fields and %d routes are known", len(a.tools), len(a.fields), len(a.routes))
+		a.t.Fatalf("got only %d tools, %d fields and %d routes", len(a.tools), len(a.fields), len(a.routes))
 	}
 }
 
-// TestHostileRequestsCostLittleAndBreakNothing is not parallel: it measures.
-// The first half of the requests come one after the other, so that the CPU of
-// each is known; the second half from eight callers at once. To repeat one,
-// set HOSTILE_SEED.
+// TestHostileRequestsCostLittleAndBreakNothing is not parallel, because it measures.
+// The first half of the requests is sent one after the other, so that the CPU time
+// of each is known; the second half by eight callers at the same time. To repeat a
+// run, set HOSTILE_SEED.
 func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 	n := testkit.ByForm(300, 700, testkit.Trials())
 	a := newAssault(t)
@@ -438,26 +437,26 @@ func TestHostileRequestsCostLittleAndBreakNothing(t *testing.T) {
 	}
 	close(next)
 	wg.Wait()
-	most := memoryKiB(t, a.cmd.Process.Pid, "VmHWM:")
-	t.Logf("%d requests: %d without an answer, %d 2xx, %d 3xx, %d 4xx, %d 5xx; the "+
+	peak := memoryKiB(t, a.cmd.Process.Pid, "VmHWM:")
+	t.Logf("%d requests: %d without a response, %d 2xx, %d 3xx, %d 4xx, %d 5xx; the "+
 		"costliest took %v of CPU; memory %d MiB before, %d MiB at most",
-		n, a.codes[0].Load(), a.codes[2].Load(), a.codes[3].Load(), a.codes[4].Load(), a.codes[5].Load(), costliest, before>>10, most>>10)
-	if most-before > mostHostile {
-		t.Errorf("the memory grew by %d MiB, want %d at most", (most-before)>>10, mostHostile>>10)
+		n, a.codes[0].Load(), a.codes[2].Load(), a.codes[3].Load(), a.codes[4].Load(), a.codes[5].Load(), costliest, before>>10, peak>>10)
+	if peak-before > maxHostile {
+		t.Errorf("memory grew by %d MiB, want at most %d", (peak-before)>>10, maxHostile>>10)
 	}
 	for line := range strings.Lines(a.log.String()) {
 		if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "panic") {
-			t.Errorf("the log says: %.500s", line)
+			t.Errorf("got in the log: %.500s", line)
 		}
 	}
 	if a.codes[2].Load() < int64(n/20) {
-		t.Error("hardly a request got through: the others prove little")
+		t.Error("almost no request was accepted: the others prove little")
 	}
 	if status := requestStatus(t, a.url()+"/healthz", ""); status != http.StatusOK {
-		t.Errorf("healthz answers %d", status)
+		t.Errorf("got status %d from /healthz", status)
 	}
 	if code := a.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 	if out, errs, code := a.command("", "check"); code != exitOK {
 		t.Errorf("check: exit code %d: %s %s", code, out, errs)

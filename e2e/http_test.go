@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// response is the whole answer to a request.
+// response is a complete response to a request.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// newRequest makes a request with a token, unless that is empty, and a body of
-// JSON, unless that is. It panics when the address is none.
+// newRequest returns a request with a token, unless that is empty, and a JSON body,
+// unless that is. It panics if the address is invalid.
 func newRequest(ctx context.Context, method, address, token, body string) *http.Request {
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err != nil {
@@ -34,7 +34,7 @@ func newRequest(ctx context.Context, method, address, token, body string) *http.
 	return req
 }
 
-// exchange sends a request and reads the answer to its end.
+// exchange sends a request and reads the whole response.
 func exchange(c *http.Client, req *http.Request) (response, error) {
 	res, err := c.Do(req)
 	if err != nil {
@@ -45,7 +45,7 @@ func exchange(c *http.Client, req *http.Request) (response, error) {
 	return response{res.StatusCode, res.Header, string(b)}, err
 }
 
-// answerTo is exchange for a request that must be answered, whatever the status.
+// answerTo is exchange for a request that must get a response, with any status.
 func answerTo(t testing.TB, c *http.Client, req *http.Request) response {
 	t.Helper()
 	r, err := exchange(c, req)
@@ -55,7 +55,7 @@ func answerTo(t testing.TB, c *http.Client, req *http.Request) response {
 	return r
 }
 
-// requestStatus asks for an address, with a token if there is one.
+// requestStatus requests an address, with a token if there is one, and returns the status.
 func requestStatus(t testing.TB, address, token string) int {
 	t.Helper()
 	return answerTo(t, http.DefaultClient, newRequest(t.Context(), http.MethodGet, address, token, "")).status

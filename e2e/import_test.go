@@ -33,7 +33,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	tasks := read(t, filepath.Join(out, "tasks.json"))
 	wants(t, tasks, `"nextId":42`, `"taskId":"4"`)
 
-	t.Run("an export is never replaced unasked", func(t *testing.T) {
+	t.Run("an export is not replaced by default", func(t *testing.T) {
 		put(t, filepath.Join(out, "history.jsonl"), "mine\n")
 		if _, errs, code := do(t, "", "export", "--data", data, out); code != exitRefused || !strings.Contains(errs, "--force") {
 			t.Errorf("%d: %s", code, errs)
@@ -50,27 +50,27 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 			t.Errorf("left over: %v, %v", left, err)
 		}
 	})
-	t.Run("a dry run tells the same and writes nothing", func(t *testing.T) {
+	t.Run("a dry run prints the same and writes nothing", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
 		wants(t, must(t, "", "import", "--data", other, "--dry-run", out), "Tasks from taskyard: 3", "Dry run: nothing was written.")
 		if _, err := os.Stat(other); !os.IsNotExist(err) {
-			t.Errorf("the data folder is there: %v", err)
+			t.Errorf("the data folder exists: %v", err)
 		}
 	})
-	t.Run("a dry run knows the agents of a folder that holds no instance yet", func(t *testing.T) {
+	t.Run("a dry run finds the agents of a folder without an instance", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
 		put(t, filepath.Join(other, "agents", "fixer.md"),
 			"---\nname: fixer\ndescription: Fixes things.\ntools: read\nrunner: none\n---\nFix it.\n")
 		wants(t, must(t, "", "import", "--data", other, "--dry-run", "--map", "general-purpose=fixer", out), "Dry run: nothing was written.")
 		if got, err := filepath.Glob(filepath.Join(other, "*")); err != nil || len(got) != 1 {
-			t.Errorf("in the data folder: %v, %v", got, err)
+			t.Errorf("got in the data folder: %v, %v", got, err)
 		}
 	})
-	t.Run("a second import gives new ids and prints them", func(t *testing.T) {
+	t.Run("a second import assigns new IDs and prints them", func(t *testing.T) {
 		wants(t, must(t, "", "import", "--data", data, out), "old id → new id", "1 → 42", "3 → 43", "4 → 44")
 		wants(t, must(t, "", "check", "--data", data), "invariants: ok")
 	})
-	t.Run("a single file takes its history beside it", func(t *testing.T) {
+	t.Run("a single file is imported together with its history", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "data")
 		wants(t, must(t, "", "import", "--data", other, filepath.Join(out, "tasks.json"),
 			"--history", filepath.Join(out, "history.jsonl")), "Tasks: 3")
@@ -83,7 +83,7 @@ func TestExportAndImportFromTheCommandLine(t *testing.T) {
 	})
 }
 
-// largestImport is how many tasks are imported beside a running server.
+// largestImport is the maximum number of tasks that are imported while a server runs.
 const largestImport = 10_000
 
 func TestImportsThatAreRefused(t *testing.T) {
@@ -103,12 +103,12 @@ func TestImportsThatAreRefused(t *testing.T) {
 		want string
 	}{
 		{"a file of 1 GB", []string{huge}, exitRefused, "at most 128 MiB"},
-		{"no file", []string{filepath.Join(dir, "none")}, exitRefused, "no such file"},
+		{"a missing file", []string{filepath.Join(dir, "none")}, exitRefused, "no such file"},
 		{"an empty folder", []string{t.TempDir()}, exitRefused, "tasks.json"},
-		{"a format of nobody", []string{"--from", "jira", dir}, exitUsage, "beads"},
+		{"an unknown format", []string{"--from", "jira", dir}, exitUsage, "beads"},
 		{"history of another format", []string{"--from", "beads", "--history", "x", dir}, exitUsage, "--history"},
-		{"no path", nil, exitUsage, "path"},
-		{"an unknown owner, without steering the terminal", []string{owner}, exitRefused, `unknown agent "no\x1b[2Jbody"`},
+		{"a missing path", nil, exitUsage, "path"},
+		{"an unknown owner, escaped for the terminal", []string{owner}, exitRefused, `unknown agent "no\x1b[2Jbody"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,14 +117,14 @@ func TestImportsThatAreRefused(t *testing.T) {
 				t.Errorf("%d: %s\n%s", code, out, errs)
 			}
 			if _, err := os.Stat(data); !os.IsNotExist(err) {
-				t.Errorf("the data folder is there: %v", err)
+				t.Errorf("the data folder exists: %v", err)
 			}
 		})
 	}
 	wants(t, must(t, "", "import", "--data", data, "--owner", "code-focused", owner), "Imported. Tasks: 1")
 }
 
-func TestTasksOfOtherProgramsFromTheCommandLine(t *testing.T) {
+func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[string][]string{
 		"beads":      {"Tasks from beads: 4", "beads.design → a section of the description", `links of the kind "related"`, "yd-a1b2 → 4"},
@@ -160,7 +160,7 @@ func TestImportWhileTheServerRuns(t *testing.T) {
 	}
 	must(t, "", "export", "--data", in.data, filepath.Join(t.TempDir(), "out"))
 
-	t.Run("but not one that would keep its writes waiting", func(t *testing.T) {
+	t.Run("a large import, which would block its writes, is refused", func(t *testing.T) {
 		var b strings.Builder
 		for i := range largestImport + 1 {
 			fmt.Fprintf(&b, `{"id":"x%d","title":"a"}`+"\n", i)

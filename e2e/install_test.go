@@ -11,11 +11,11 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-func TestTheInstallationIsAsDocumented(t *testing.T) {
+func TestTheInstallationMatchesTheDocs(t *testing.T) {
 	t.Parallel()
 	const page = "docs/install.md"
 	text := read(t, page)
-	t.Run("the files that it names are there", func(t *testing.T) {
+	t.Run("the named files exist", func(t *testing.T) {
 		for _, name := range regexp.MustCompile(`packaging/[A-Za-z.]+`).FindAllString(text, -1) {
 			if _, err := os.Stat(name); err != nil {
 				t.Error(err)
@@ -40,18 +40,18 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 			}
 		}
 		if n < 3 {
-			t.Errorf("only %d commands were found", n)
+			t.Errorf("got only %d commands", n)
 		}
 	})
 	t.Run("its targets are those of the Makefile", func(t *testing.T) {
 		makefile := read(t, "Makefile")
 		for _, m := range regexp.MustCompile(`make ([a-z-]+) VERSION`).FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(makefile, "\n"+m[1]+": ##") {
-				t.Errorf("make %s is not there", m[1])
+				t.Errorf("there is no target %s", m[1])
 			}
 		}
 	})
-	t.Run("systemd takes the unit, and what it may be loosened by", func(t *testing.T) {
+	t.Run("systemd accepts the unit, and the documented relaxations", func(t *testing.T) {
 		installed(t, "systemd-analyze", "apt-get install systemd")
 		dir := t.TempDir()
 		unit := read(t, "packaging/taskyard.service")
@@ -68,9 +68,9 @@ func TestTheInstallationIsAsDocumented(t *testing.T) {
 	})
 }
 
-// TestTheUnitLetsAgentsBeConfined: a filter without these calls makes the server
-// believe that the kernel has no landlock.
-func TestTheUnitLetsAgentsBeConfined(t *testing.T) {
+// Without these calls in the filter, the server would believe that the kernel has no
+// Landlock.
+func TestTheUnitAllowsTheCallsForConfinement(t *testing.T) {
 	t.Parallel()
 	unit := read(t, "packaging/taskyard.service")
 	for _, call := range []string{"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp"} {
@@ -80,7 +80,7 @@ func TestTheUnitLetsAgentsBeConfined(t *testing.T) {
 	}
 }
 
-func TestPackagingFilesCanBeRead(t *testing.T) {
+func TestPackagingFilesAreValid(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("packaging/scripts/*.sh")
 	if err != nil || len(scripts) != 4 {

@@ -14,16 +14,16 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// TestCtrlCEndsWhatWaitsForInput: the program turns the signals into the end
-// of a context, so that nothing may wait without it.
-func TestCtrlCEndsWhatWaitsForInput(t *testing.T) {
+// The program turns the signals into the end of a context, so nothing may wait
+// without it.
+func TestCtrlCEndsACommandThatWaitsForInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.md")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	held := func(t *testing.T) { // a writer who says nothing
+	held := func(t *testing.T) { // a writer that writes nothing
 		f, err := os.OpenFile(pipe, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestCtrlCEndsWhatWaitsForInput(t *testing.T) {
 	}
 	interrupted := func(t *testing.T, args ...string) (string, int) {
 		t.Helper()
-		terminal, hand := io.Pipe() // nobody types
+		terminal, hand := io.Pipe() // nothing is typed
 		t.Cleanup(func() { _ = hand.Close() })
 		ctx, interrupt := context.WithCancel(t.Context())
 		vars := map[string]string{"TASKYARD_TOKEN": "ty_x", "TASKYARD_URL": "http://127.0.0.1:1"}
@@ -50,7 +50,7 @@ func TestCtrlCEndsWhatWaitsForInput(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]string{
-		"a password that nobody types":       {"user", "add", "--data", dir, "somebody"},
+		"a password that is not typed":       {"user", "add", "--data", dir, "somebody"},
 		"a text from stdin":                  {"task", "comment", "1", "-"},
 		"a text from a pipe that stays open": {"task", "comment", "1", "--file", pipe},
 		"a definition from such a pipe":      {"agent", "check", pipe},

@@ -13,39 +13,39 @@ import (
 	"taskyard/task"
 )
 
-// What a client does to one task.
+// The operations of a client on one task.
 const (
 	doClaim     = "claim"
 	doComplete  = "complete"
 	doRelease   = "release"
 	doRead      = "read"
-	doLostClaim = "lost claim" // a sign-up whose answer nobody got
+	doLostClaim = "lost claim" // a sign-up whose response was lost
 )
 
-// act is one operation on one task, as the client asked for it.
+// act is one operation on one task, as the client requested it.
 type act struct {
 	Task  task.ID
 	Kind  string
 	Claim int64 // the fence that the client sent
 }
 
-// answer is what the client got. Where the connection died it is not Known:
-// the operation may have happened at any time since, or never.
+// answer is what the client got. If the connection failed, it is not Known: the
+// operation may have happened at any time since, or never.
 type answer struct {
 	Known, OK bool
-	Done      bool  // of a read
-	Claim     int64 // of a claim, or of a read: 0 for none
+	Done      bool  // from a read
+	Claim     int64 // from a claim or a read: 0 for none
 }
 
 // holding is the state of one task as the queue sees it.
 type holding struct {
-	Seq  int64 // number of the present or last claim
+	Seq  int64 // number of the current or last claim
 	Held bool
 	Done bool
 }
 
-// claimModel is a queue with claims: one holder at a time, each claim with the
-// next number, only the holder ends it. Each task is checked by itself.
+// claimModel is a queue with claims: one holder at a time, each claim has the next
+// number, and only the holder ends it. Each task is checked separately.
 var claimModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byTask := map[task.ID][]porcupine.Operation{}
@@ -88,17 +88,17 @@ func (h holding) step(in act, out answer) (bool, holding) {
 	return true, holding{Seq: h.Seq, Done: in.Kind == doComplete}
 }
 
-// history gathers the operations of all clients.
+// history collects the operations of all clients.
 type history struct {
 	begin time.Time
 	mu    sync.Mutex
 	ops   []porcupine.Operation
-	lost  []int64 // when each sign-up began whose answer nobody got
+	lost  []int64 // when each sign-up began whose response was lost
 }
 
 func newHistory() *history { return &history{begin: time.Now()} }
 
-// now is the moment for a call or a return.
+// now returns the time for a call or a return.
 func (h *history) now() int64 { return int64(time.Since(h.begin)) }
 
 func (h *history) add(client int, call int64, in act, out answer) {
@@ -117,8 +117,8 @@ func (h *history) lostSignup(call int64) {
 	h.lost = append(h.lost, call)
 }
 
-// explain adds a lost sign-up to each task that ended in a claim of which no
-// client knows. One lost sign-up explains one task at most.
+// explain adds a lost sign-up to each task that ended in a claim that no client
+// knows. One lost sign-up explains at most one task.
 func (h *history) explain(t *testing.T) {
 	t.Helper()
 	known := map[task.ID]int64{} // highest number that a client got
@@ -142,9 +142,9 @@ func (h *history) explain(t *testing.T) {
 		}
 	}
 	if unexplained > len(h.lost) {
-		t.Errorf("%d tasks are claimed by nobody, but only %d sign-ups were lost", unexplained, len(h.lost))
+		t.Errorf("%d tasks have an unknown claim, but only %d sign-ups were lost", unexplained, len(h.lost))
 	}
-	t.Logf("%d operations, %d sign-ups without an answer, %d of them had claimed a task", len(h.ops), len(h.lost), unexplained)
+	t.Logf("%d operations, %d sign-ups without a response, of which %d had claimed a task", len(h.ops), len(h.lost), unexplained)
 }
 
 func (h *history) check() porcupine.CheckResult {
@@ -164,34 +164,34 @@ func TestClaimModel(t *testing.T) {
 		ops  []porcupine.Operation
 		want porcupine.CheckResult
 	}{
-		{"claim, release, claim, complete is in order", []porcupine.Operation{
+		{"claim, release, claim, complete is valid", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)),
 			op(3, 4, doRelease, 1, yes), op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 2, yes),
 		}, porcupine.Ok},
 		{"two holders at once are not", []porcupine.Operation{op(1, 4, doClaim, 0, got(1)), op(2, 3, doClaim, 0, got(2))}, porcupine.Illegal},
 		{"one claim given to two is not", []porcupine.Operation{op(1, 4, doClaim, 0, got(1)), op(2, 3, doClaim, 0, got(1))}, porcupine.Illegal},
-		{"a claim of what is done is not", []porcupine.Operation{
+		{"a claim of a done task is not", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)),
 			op(3, 4, doComplete, 1, yes), op(5, 6, doClaim, 0, got(2)),
 		}, porcupine.Illegal},
-		{"a release that nobody heard of may have happened", []porcupine.Operation{
+		{"a release without a response may have happened", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)),
 			op(3, end, doRelease, 1, unknown), op(5, 6, doClaim, 0, got(2)),
 		}, porcupine.Ok},
-		{"or not", []porcupine.Operation{
+		{"or it may not have happened", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)), op(3, end, doRelease, 1, unknown),
 			op(5, 6, doRead, 0, answer{Known: true, Claim: 1}),
 		}, porcupine.Ok},
-		{"a stale fence that is obeyed is not in order", []porcupine.Operation{
+		{"accepting a stale fence is not valid", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)), op(3, 4, doRelease, 1, yes),
 			op(5, 6, doClaim, 0, got(2)), op(7, 8, doComplete, 1, yes),
 		}, porcupine.Illegal},
 		{
-			"a fence that holds must not be refused",
+			"a current fence must not be refused",
 			[]porcupine.Operation{op(1, 2, doClaim, 0, got(1)), op(3, 4, doComplete, 1, no)},
 			porcupine.Illegal,
 		},
-		{"an acknowledged end that is gone later is not", []porcupine.Operation{
+		{"losing an acknowledged completion is not valid", []porcupine.Operation{
 			op(1, 2, doClaim, 0, got(1)),
 			op(3, 4, doComplete, 1, yes), op(5, 6, doRead, 0, answer{Known: true, Claim: 1}),
 		}, porcupine.Illegal},
@@ -199,7 +199,7 @@ func TestClaimModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &history{ops: tt.ops}
 			if got := h.check(); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}

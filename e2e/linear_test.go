@@ -26,26 +26,26 @@ import (
 	"taskyard/task"
 )
 
-// load is many clients that create, claim, complete and release at once.
+// load is many clients that create, claim, complete and release concurrently.
 type load struct {
 	clients int
-	tasks   int64           // to be created in all
-	pace    <-chan struct{} // one for each task that may be created; nil: as fast as they can
-	enough  <-chan struct{} // closed when no more tasks are to be created; nil: when all are
+	tasks   int64           // to create in total
+	pace    <-chan struct{} // one for each task that may be created; nil: as fast as possible
+	enough  <-chan struct{} // closed to stop creating tasks; nil: when all are created
 	owners  []string
 	api     func(owner string) *client.Client
-	// again is called after a connection died and returns when it is worth
-	// trying again.
+	// again is called after a failed connection and returns when a retry makes
+	// sense.
 	again func()
-	// mayCrash is whether the database may be down, so that requests fail.
+	// mayCrash reports whether the database may be down, so that requests fail.
 	mayCrash bool
 
 	hist    *history
 	created atomic.Int64
 	ops     atomic.Int64
-	done    chan struct{} // closed when all clients are through
+	done    chan struct{} // closed when all clients are done
 	mu      sync.Mutex
-	acked   map[string]task.ID // acknowledged creates, by their titles, of which no two are equal
+	acked   map[string]task.ID // acknowledged creates, by title, which is unique
 	errs    []error
 }
 
@@ -74,13 +74,13 @@ type worker struct {
 	api   *client.Client
 }
 
-// outcome is what a client knows after a request.
+// outcome says what a client knows after a request.
 type outcome int
 
 const (
 	did     outcome = iota
-	refused         // the server said no
-	unknown         // the connection died
+	refused         // the server refused it
+	unknown         // the connection failed
 	never           // the request was not sent
 )
 
@@ -94,14 +94,14 @@ func (w *worker) request(method, path string, in, out any) outcome {
 	case err == nil:
 		return did
 	case errors.As(err, &r) && r.Status == http.StatusServiceUnavailable && w.mayCrash:
-		return unknown // the change may be made, and a look after it have failed
+		return unknown // the change may have been made, and a read after it may have failed
 	case errors.As(err, &r):
 		if r.Status != http.StatusConflict {
 			w.fail(fmt.Errorf("%s %s: %w", method, path, err))
 		}
 		return refused
 	case !errors.As(err, &broken) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET):
-		w.fail(fmt.Errorf("%s %s: the answer is not understood: %w", method, path, err))
+		w.fail(fmt.Errorf("%s %s: invalid response: %w", method, path, err))
 		return refused
 	}
 	w.again()
@@ -116,7 +116,7 @@ func (w *worker) work() {
 		w.create(fmt.Sprintf("task %d of client %d", n, w.id))
 		w.use(w.signup())
 	}
-	// What is left over is claimed and completed until the queue is empty.
+	// The remaining tasks are claimed and completed until the queue is empty.
 	for {
 		tk := w.signup()
 		if tk == nil {
@@ -126,7 +126,7 @@ func (w *worker) work() {
 	}
 }
 
-// next returns the number of the next task to be created, if there is one.
+// next returns the number of the next task to create, if there is one.
 func (l *load) next() (n int64, more bool) {
 	if l.pace != nil {
 		select {
@@ -152,7 +152,7 @@ func (w *worker) create(title string) {
 			w.fail(errors.New("a create was refused"))
 			return
 		case unknown:
-			return // it may be there or not; it is not acknowledged
+			return // it may exist or not; it is not acknowledged
 		case never:
 		}
 	}
@@ -186,7 +186,7 @@ func claimAnswer(tk *task.Task) answer {
 	return a
 }
 
-// use ends the claim of a task: by release, completion, or completion together
+// use ends the claim of a task: by release, by completion, or by completion together
 // with the next sign-up.
 func (w *worker) use(tk *task.Task) {
 	for tk != nil {
@@ -212,7 +212,7 @@ func (w *worker) end(tk *task.Task, kind string) {
 			w.hist.add(w.id, call, in, answer{Known: true, OK: got == did})
 			return
 		case unknown:
-			// Asking again shows if it happened: then the fence refuses.
+			// A retry shows whether it happened: then the fence refuses it.
 			w.hist.add(w.id, call, in, answer{})
 		case never:
 		}
@@ -247,7 +247,7 @@ func (w *worker) completeAndSignup(tk *task.Task) *task.Task {
 func (l *load) readAll(t *testing.T) {
 	t.Helper()
 	if all := min(l.created.Load(), l.tasks); int64(len(l.acked)) < all/2 {
-		t.Errorf("only %d of %d creates are acknowledged", len(l.acked), all)
+		t.Errorf("got only %d of %d creates acknowledged", len(l.acked), all)
 	}
 	titles := make(chan string)
 	var wg sync.WaitGroup
@@ -259,11 +259,11 @@ func (l *load) readAll(t *testing.T) {
 				id := l.acked[title]
 				call := l.hist.now()
 				if err := api.Do(t.Context(), "GET", "/api/tasks/"+id.String(), nil, &tk); err != nil {
-					l.fail(fmt.Errorf("task %d was acknowledged and is not there: %w", id, err))
+					l.fail(fmt.Errorf("acknowledged task %d does not exist: %w", id, err))
 					continue
 				}
 				if tk.Title != title {
-					l.fail(fmt.Errorf("task %d is called %q, acknowledged was %q", id, tk.Title, title))
+					l.fail(fmt.Errorf("task %d has the title %q, want %q as acknowledged", id, tk.Title, title))
 				}
 				a := claimAnswer(&tk)
 				a.Done = tk.Status == task.Done
@@ -281,10 +281,10 @@ func (l *load) readAll(t *testing.T) {
 	}
 }
 
-// killer kills the server at random moments of a load and starts it again.
+// killer kills the server at random moments of a load and restarts it.
 type killer struct {
 	*server
-	postgres *testkit.PostgresServer // crashes at every second moment instead; nil: SQLite
+	postgres *testkit.PostgresServer // crashes instead every second time; nil: SQLite
 	mu       sync.RWMutex            // held while the server is down
 }
 
@@ -336,7 +336,7 @@ func TestClaimsAreLinearizableUnderKill(t *testing.T) {
 	linearizableUnderKill(t, &killer{server: newServer(t, "serve")})
 }
 
-// The same with PostgreSQL, which crashes as often as the server does.
+// The same with PostgreSQL, which crashes as often as the server.
 func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
 	t.Parallel()
 	k := &killer{server: newServer(t, "serve"), postgres: startPostgres(t)}
@@ -347,7 +347,7 @@ func TestClaimsOnPostgreSQLAreLinearizableUnderKill(t *testing.T) {
 // claimers are the agents of a load.
 var claimers = []string{"ada", "bob", "cleo"}
 
-// claimers defines them.
+// claimers writes their definitions.
 func (s *server) claimers() {
 	s.t.Helper()
 	for _, o := range claimers {
@@ -355,7 +355,7 @@ func (s *server) claimers() {
 	}
 }
 
-// tokens makes a token for each of them.
+// tokens creates a token for each of them.
 func (s *server) tokens() map[string]string {
 	s.t.Helper()
 	tokens := map[string]string{}
@@ -388,10 +388,10 @@ func linearizableUnderKill(t *testing.T, k *killer) {
 	t.Logf("%d acknowledged creates, %d requests, %d kills in %v (%.0f requests/s)", len(l.acked), l.ops.Load(),
 		done, took.Round(time.Millisecond), float64(l.ops.Load())/took.Seconds())
 	if done < kills*4/5 {
-		t.Errorf("only %d kills", done)
+		t.Errorf("got only %d kills", done)
 	}
 	if got := l.hist.check(); got != porcupine.Ok {
-		t.Errorf("the history of claims is %s", got)
+		t.Errorf("the checker says that the history of claims is %s", got)
 	}
 	if out, errs, code := k.command("", "check"); code != exitOK {
 		t.Errorf("check: exit code %d: %s %s", code, out, errs)
@@ -399,7 +399,7 @@ func linearizableUnderKill(t *testing.T, k *killer) {
 }
 
 // memoryServer answers the requests of a load from memory. A racy one reads the
-// free task and writes the claim in two parts.
+// free task and writes the claim in two steps.
 type memoryServer struct {
 	racy   bool
 	meet   chan struct{} // two readers meet between read and write

@@ -17,9 +17,9 @@ import (
 	"taskyard/task"
 )
 
-// TestLitestreamReplicatesABusyInstance has the real program replicate a server
-// that is written to by many, with the example's very file. The server is killed,
-// and the replica holds what it had acknowledged.
+// TestLitestreamReplicatesABusyInstance runs Litestream with the example's file
+// next to a server that many clients write to. The server is killed, and the
+// replica contains everything that it had acknowledged.
 func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	t.Parallel()
 	program := installed(t, "litestream", "go install github.com/benbjohnson/litestream/cmd/litestream@latest, into PATH")
@@ -31,7 +31,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	put(t, conf, replaced(example, "/var/lib/taskyard/taskyard.db", app.DBPath(s.data), "/mnt/replica", dir))
 	replicate := exec.CommandContext(t.Context(), program, "replicate", "-config", conf)
 	log := startBeside(t, replicate)
-	testkit.Eventually(t, "it replicates", func() bool { return strings.Contains(log.String(), "replicating to") })
+	testkit.Eventually(t, "the replication starts", func() bool { return strings.Contains(log.String(), "replicating to") })
 
 	const callers = 16
 	busy, api := 3*time.Second, s.api(s.token("--scope", "operate"))
@@ -45,7 +45,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 			for time.Since(began) < busy {
 				err := api.Do(t.Context(), "POST", "/api/tasks", map[string]any{"title": "Replicate me", "owner": "general-purpose"}, nil)
 				if err != nil {
-					t.Errorf("a task was not created beside litestream: %v", err)
+					t.Errorf("a task was not created while Litestream runs: %v", err)
 					return
 				}
 				acknowledged.Add(1)
@@ -56,7 +56,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	s.kill()
 	killed, tries := time.Now(), 0
 	other := newServer(t, "serve")
-	testkit.Eventually(t, "the replica holds every task", func() bool {
+	testkit.Eventually(t, "the replica has every task", func() bool {
 		tries++
 		file := filepath.Join(dir, fmt.Sprint(tries), "taskyard.db")
 		restore := exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data))
@@ -77,12 +77,12 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said := must(t, "", "check", "--data", other.data); !strings.Contains(said, "hash chain unbroken") {
-		t.Errorf("check says %s", said)
+		t.Errorf("got %s", said)
 	}
 	other.start()
 	made := call[task.Task](t, other.api(other.token("--scope", "operate")), "POST", "/api/tasks",
 		map[string]any{"title": "After the restore", "owner": "general-purpose"})
 	if int64(made.ID) != acknowledged.Load()+1 {
-		t.Errorf("the first task after the restore is %s, want the one after %d", made.ID, acknowledged.Load())
+		t.Errorf("the first task after the restore has the ID %s, want the one after %d", made.ID, acknowledged.Load())
 	}
 }

@@ -45,14 +45,14 @@ func must(t testing.TB, stdin string, args ...string) string {
 	return out
 }
 
-// inside is a server within this process.
+// inside is a server in this process.
 type inside struct {
 	data, first, url string
-	stop             func() int // asks it to end and returns its exit code
+	stop             func() int // stops it and returns its exit code
 }
 
-// serveInside serves a new instance whose data folder holds files, given as name
-// and text.
+// serveInside serves a new instance whose data folder contains files, given as name
+// and content.
 func serveInside(t *testing.T, files ...string) *inside {
 	t.Helper()
 	in := &inside{data: filepath.Join(t.TempDir(), "data")}
@@ -72,7 +72,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	first, err := lines.ReadString('\n')
 	if err != nil {
 		cancel()
-		t.Fatalf("no first line: %v\n%s", err, log.String())
+		t.Fatalf("got no first line: %v\n%s", err, log.String())
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	in.first = strings.TrimSpace(first)
@@ -88,7 +88,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 			ended <- code
 			return code
 		case <-time.After(patience):
-			t.Error("the server does not stop")
+			t.Error("the server did not stop")
 			return -1
 		}
 	}
@@ -101,7 +101,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	return in
 }
 
-// browser keeps cookies and fills in forms.
+// browser keeps cookies and submits forms.
 type browser struct {
 	t testing.TB
 	c *http.Client
@@ -126,8 +126,8 @@ func (b *browser) get(address string) (int, string) {
 
 var hiddenField = regexp.MustCompile(`type="hidden" name="([^"]+)" value="([^"]*)"`)
 
-// send opens a page and posts its form, with its hidden fields and values,
-// to action. It returns the status and where it leads.
+// send opens a page and posts its form, with its hidden fields and values, to
+// action. It returns the status and the redirect.
 func (b *browser) send(page, action string, values map[string]string) (status int, location string) {
 	b.t.Helper()
 	form := url.Values{}
@@ -146,65 +146,65 @@ func (b *browser) send(page, action string, values map[string]string) (status in
 
 const goodPassword = "correct horse battery"
 
-// setUp makes the first admin, maya, at an address, by the set-up link, and
-// returns where that leads.
+// setUp creates the first admin, maya, at an address, with the set-up link, and
+// returns the redirect.
 func (b *browser) setUp(link, address string) (location string) {
 	b.t.Helper()
 	form := map[string]string{"name": "maya", "password": goodPassword, "password2": goodPassword}
 	status, to := b.send(link, address+"/setup", form)
 	if status != http.StatusSeeOther {
-		b.t.Fatalf("the set-up form answers %d to %q", status, to)
+		b.t.Fatalf("for the set-up form, got status %d and location %q", status, to)
 	}
 	return to
 }
 
-func TestFirstHourThroughRun(t *testing.T) {
+func TestTheFirstHour(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	setup := in.url + "/setup"
 	if !strings.HasPrefix(in.first, setup+"?token=ty_") {
-		t.Fatalf("the first line is %q, not the set-up link", in.first)
+		t.Fatalf("got the first line %q, want the set-up link", in.first)
 	}
 	b := newBrowser(t)
 
-	t.Run("nothing is open before the first admin", func(t *testing.T) {
+	t.Run("nothing is accessible before the first admin exists", func(t *testing.T) {
 		if got := requestStatus(t, in.url+"/api/tasks", ""); got != http.StatusUnauthorized {
-			t.Errorf("tasks answer %d", got)
+			t.Errorf("for tasks, got status %d", got)
 		}
 		if got := requestStatus(t, in.url+"/setup?token=ty_wrong", ""); got != http.StatusForbidden {
-			t.Errorf("a wrong link answers %d", got)
+			t.Errorf("for a wrong link, got status %d", got)
 		}
 	})
-	t.Run("the set-up form makes the first admin and signs in", func(t *testing.T) {
+	t.Run("the set-up form creates the first admin and signs in", func(t *testing.T) {
 		form := map[string]string{"name": "maya", "password": goodPassword, "password2": "another"}
 		if status, _ := b.send(in.first, setup, form); status != http.StatusUnprocessableEntity {
-			t.Errorf("passwords that differ answer %d", status)
+			t.Errorf("for different passwords, got status %d", status)
 		}
 		form["password2"] = goodPassword
 		if status, to := b.send(in.first, setup, form); status != http.StatusSeeOther || to != "/" {
-			t.Fatalf("the form answers %d to %q", status, to)
+			t.Fatalf("for the form, got status %d and location %q", status, to)
 		}
 		if status, text := b.get(in.url + "/api/tasks"); status != http.StatusOK {
-			t.Errorf("the session reads tasks: %d %s", status, text)
+			t.Errorf("for tasks with the session, got %d %s", status, text)
 		}
 	})
 	t.Run("the link is used up", func(t *testing.T) {
 		if status, _ := newBrowser(t).get(in.first); status != http.StatusNotFound {
-			t.Errorf("the link answers %d", status)
+			t.Errorf("for the link, got status %d", status)
 		}
 	})
-	t.Run("signing in takes name and password", func(t *testing.T) {
+	t.Run("signing in requires name and password", func(t *testing.T) {
 		other := newBrowser(t)
 		if status, _ := other.send(in.url+"/login", in.url+"/login",
 			map[string]string{"name": "maya", "password": "wrong wrong wrong"}); status != http.StatusUnauthorized {
-			t.Errorf("a wrong password answers %d", status)
+			t.Errorf("for a wrong password, got status %d", status)
 		}
 		if status, to := other.send(in.url+"/login", in.url+"/login",
 			map[string]string{"name": "maya", "password": goodPassword}); status != http.StatusSeeOther || to != "/" {
-			t.Errorf("the right one answers %d to %q", status, to)
+			t.Errorf("for the right password, got status %d and location %q", status, to)
 		}
 		if status, _ := other.get(in.url + "/api/tasks"); status != http.StatusOK {
-			t.Errorf("tasks answer %d", status)
+			t.Errorf("for tasks, got status %d", status)
 		}
 	})
 	t.Run("a person's token creates, an agent's token claims and completes", func(t *testing.T) {
@@ -213,34 +213,34 @@ func TestFirstHourThroughRun(t *testing.T) {
 		made := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Say hello", "owner": "general-purpose"})
 		got := call[struct{ Task *task.Task }](t, agent, "POST", "/api/agents/general-purpose/signup", nil).Task
 		if got == nil || got.ID != made.ID || got.WorkStatus != task.Working {
-			t.Fatalf("the sign-up gave %s", asJSON(got))
+			t.Fatalf("for the sign-up, got %s", asJSON(got))
 		}
 		call[task.Task](t, agent, "POST", "/api/tasks/"+got.ID.String()+"/complete", map[string]any{"summary": "Hello.", "claim": got.Claim.ID})
 		if end := call[task.Task](t, person, "GET", "/api/tasks/"+got.ID.String(), nil); end.Status != task.Done || end.Summary != "Hello." {
-			t.Errorf("the task ended as %s", asJSON(end))
+			t.Errorf("got the task %s", asJSON(end))
 		}
 		if empty := call[struct{ Task *task.Task }](t, agent, "POST", "/api/agents/general-purpose/signup", nil).Task; empty != nil {
-			t.Errorf("an empty queue gave %s", asJSON(empty))
+			t.Errorf("for an empty queue, got %s", asJSON(empty))
 		}
 	})
 	t.Run("a revoked token is refused", func(t *testing.T) {
 		secret := must(t, "", "token", "create", "--data", in.data, "--name", "short", "--scope", "read")
 		if got := requestStatus(t, in.url+"/api/tasks", secret); got != http.StatusOK {
-			t.Errorf("before: %d", got)
+			t.Errorf("before: got status %d", got)
 		}
 		must(t, "", "token", "revoke", "--data", in.data, "short")
 		if got := requestStatus(t, in.url+"/api/tasks", secret); got != http.StatusUnauthorized {
-			t.Errorf("afterwards: %d", got)
+			t.Errorf("afterwards: got status %d", got)
 		}
 	})
-	t.Run("it stops in order", func(t *testing.T) {
+	t.Run("it stops cleanly", func(t *testing.T) {
 		if code := in.stop(); code != exitOK {
-			t.Errorf("exit code %d", code)
+			t.Errorf("got exit code %d", code)
 		}
 	})
 }
 
-func TestPeopleByCommandLine(t *testing.T) {
+func TestPeopleAreManagedFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	in := serveInside(t)
 	must(t, goodPassword+"\n", "user", "add", "--data", in.data, "--role", "reviewer", "omar")
@@ -249,14 +249,14 @@ func TestPeopleByCommandLine(t *testing.T) {
 		return status
 	}
 	if got := signIn(goodPassword); got != http.StatusSeeOther {
-		t.Errorf("signing in answers %d", got)
+		t.Errorf("for the sign-in, got status %d", got)
 	}
 	must(t, "a new password for omar\n", "user", "passwd", "--data", in.data, "omar")
 	if got := signIn(goodPassword); got != http.StatusUnauthorized {
-		t.Errorf("the old password answers %d", got)
+		t.Errorf("for the old password, got status %d", got)
 	}
 	if got := signIn("a new password for omar"); got != http.StatusSeeOther {
-		t.Errorf("the new one answers %d", got)
+		t.Errorf("for the new password, got status %d", got)
 	}
 	for _, tt := range []struct {
 		name, stdin string
@@ -265,15 +265,15 @@ func TestPeopleByCommandLine(t *testing.T) {
 		says        string
 	}{
 		{"a short password is refused", "short\n", []string{"user", "add", "--data", in.data, "kim"}, exitRefused, "password"},
-		{"no password is a wrong use", "", []string{"user", "add", "--data", in.data, "kim"}, exitUsage, "stdin"},
-		{"a name that is taken is refused", goodPassword, []string{"user", "add", "--data", in.data, "OMAR"}, exitRefused, "taken"},
+		{"a missing password is a usage error", "", []string{"user", "add", "--data", in.data, "kim"}, exitUsage, "stdin"},
+		{"a name in use is refused", goodPassword, []string{"user", "add", "--data", in.data, "OMAR"}, exitRefused, "taken"},
 		{
 			"an unknown role is refused", goodPassword,
 			[]string{"user", "add", "--data", in.data, "--role", "king", "kim"},
 			exitRefused, "viewer, operator, reviewer or admin",
 		},
 		{"an unknown person has no password", goodPassword, []string{"user", "passwd", "--data", in.data, "nobody"}, exitRefused, "nobody"},
-		{"a token needs somebody it speaks for", "", []string{"token", "create", "--data", in.data}, exitUsage, "--agent"},
+		{"a token needs an owner", "", []string{"token", "create", "--data", in.data}, exitUsage, "--agent"},
 		{"a token for an unknown agent is refused", "", []string{"token", "create", "--data", in.data, "--agent", "zoe"}, exitRefused, "zoe"},
 		{
 			"a token of an unknown scope is refused", "",
@@ -285,7 +285,7 @@ func TestPeopleByCommandLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out, errs, code := do(t, tt.stdin, tt.args...)
 			if code != tt.code || !strings.Contains(errs, tt.says) || out != "" {
-				t.Errorf("exit code %d, %q, %q; want %d and %q", code, out, errs, tt.code, tt.says)
+				t.Errorf("got exit code %d, %q, %q; want %d and %q", code, out, errs, tt.code, tt.says)
 			}
 		})
 	}
@@ -304,11 +304,11 @@ func TestBackupAndRestore(t *testing.T) {
 	create("After the backup")
 
 	if _, errs, code := do(t, "", "backup", "--data", in.data, file); code != exitRefused || !strings.Contains(errs, file) {
-		t.Errorf("a backup over a file: exit code %d, %s", code, errs)
+		t.Errorf("backup over a file: exit code %d, %s", code, errs)
 	}
 	if _, errs, code := do(t, "", "restore", "--data", in.data, file); code != exitRefused ||
 		!strings.Contains(errs, fmt.Sprintf("process %d", os.Getpid())) {
-		t.Errorf("restore beside the running server: exit code %d, %s", code, errs)
+		t.Errorf("restore while the server runs: exit code %d, %s", code, errs)
 	}
 	wants(t, must(t, "", "check", "--data", in.data),
 		"integrity and references: ok", "hash chain unbroken", "invariants: ok", "0 invalid")
@@ -316,29 +316,29 @@ func TestBackupAndRestore(t *testing.T) {
 
 	bad := put(t, filepath.Join(t.TempDir(), "bad.db"), strings.Repeat("not a database ", 1000))
 	if _, _, code := do(t, "", "restore", "--data", in.data, bad); code != exitRefused {
-		t.Errorf("restore of rubbish: exit code %d", code)
+		t.Errorf("restore of garbage: exit code %d", code)
 	}
 	must(t, "", "check", "--data", in.data)
 	if said := must(t, "", "restore", "--replace", "--data", in.data, file); !strings.Contains(said, "replaced-") {
-		t.Errorf("it does not say where the former database is: %s", said)
+		t.Errorf("the output does not name the former database: %s", said)
 	}
 	must(t, "", "check", "--data", in.data)
 	if said := must(t, "", "restore", "--data", filepath.Join(t.TempDir(), "new"), file); strings.Contains(said, "kept in") {
-		t.Errorf("there was no former database: %s", said)
+		t.Errorf("reported a former database although there was none: %s", said)
 	}
 	rows, err := readRows(app.DBPath(in.data), "SELECT title FROM tasks")
 	if err != nil || len(rows) != 1 || rows[0] != "In the backup" {
-		t.Errorf("restored are %q, %v", rows, err)
+		t.Errorf("got the restored tasks %q, %v", rows, err)
 	}
 	if kept, err := filepath.Glob(filepath.Join(in.data, "replaced-*", "taskyard.db")); err != nil || len(kept) != 1 {
 		t.Errorf("the former database is not kept: %v, %v", kept, err)
 	}
 	if _, _, code := do(t, "", "check", "--data", t.TempDir()); code != exitRefused {
-		t.Errorf("check of nothing: exit code %d", code)
+		t.Errorf("check of a missing file: exit code %d", code)
 	}
 }
 
-func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
+func TestARestoreDoesNotReviveEndedTokensAndSessions(t *testing.T) {
 	t.Parallel()
 	for _, revive := range []bool{false, true} {
 		in := serveInside(t)
@@ -347,7 +347,7 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 		must(t, goodPassword+"\n", "user", "add", "--data", in.data, "--role", "admin", "omar")
 		if status, _ := newBrowser(t).send(in.url+"/login", in.url+"/login",
 			map[string]string{"name": "omar", "password": goodPassword}); status != http.StatusSeeOther {
-			t.Fatalf("signing in answers %d", status)
+			t.Fatalf("for the sign-in, got status %d", status)
 		}
 		file := filepath.Join(t.TempDir(), "copy.tar.zst")
 		must(t, "", "backup", "--data", in.data, file)
@@ -365,7 +365,7 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 		}
 		if !strings.Contains(said, "revoked since the backup: gone (ty_") ||
 			!strings.Contains(said, "1 tokens, 0 tokens of runs, 1 sessions: they "+want) || strings.Contains(said, "kept (") {
-			t.Errorf("revive %v: it says %q", revive, said)
+			t.Errorf("revive %v: got %q", revive, said)
 		}
 		s := newServer(t, "serve")
 		s.data = in.data
@@ -375,11 +375,11 @@ func TestARestoreDoesNotReviveWhatWasEnded(t *testing.T) {
 			gone: map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized}[revive],
 		} {
 			if got := requestStatus(t, s.url()+"/api/tasks", secret); got != status {
-				t.Errorf("revive %v: token %s… answers %d, want %d", revive, secret[:6], got, status)
+				t.Errorf("revive %v: for token %s…, got status %d, want %d", revive, secret[:6], got, status)
 			}
 		}
 		if got := s.rows("SELECT count(*) FROM sessions WHERE user_id IS NOT NULL")[0]; (got == "1") != revive {
-			t.Errorf("revive %v: %s sessions are there", revive, got)
+			t.Errorf("revive %v: got %s sessions", revive, got)
 		}
 	}
 }
@@ -400,7 +400,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 	_, head, ok := strings.Cut(said, "its end is ")
 	head, _, _ = strings.Cut(head, "\n")
 	if !ok || !strings.Contains(said, "consistent with 1 backups") {
-		t.Fatalf("check says %q", said)
+		t.Fatalf("got %q", said)
 	}
 	must(t, "", "check", "--data", s.data, "--head", head)
 	cut := func(t *testing.T, statements ...string) string {
@@ -419,36 +419,36 @@ func TestACutLogIsNoticed(t *testing.T) {
 		}
 		return data
 	}
-	t.Run("by the number that SQLite gave last", func(t *testing.T) {
+	t.Run("by the last number that SQLite assigned", func(t *testing.T) {
 		data := cut(t)
 		if _, errs, code := do(t, "", "check", "--data", data); code != exitRefused ||
 			!strings.Contains(errs, "the end of the log is missing: lines ") {
-			t.Errorf("exit code %d, %s", code, errs)
+			t.Errorf("got exit code %d, %s", code, errs)
 		}
 		again := newServer(t, "serve")
 		again.data = data
 		again.start()
 		if !strings.Contains(again.log.String(), "the end of the log is missing") {
-			t.Error("the server says nothing when it starts")
+			t.Error("the server does not report it at the start")
 		}
 	})
 	hide := "UPDATE sqlite_sequence SET seq = (SELECT max(id) FROM events) WHERE name = 'events'"
-	t.Run("by a backup, when the number was changed too", func(t *testing.T) {
+	t.Run("by a backup, if the number was changed too", func(t *testing.T) {
 		if _, errs, code := do(t, "", "check", "--data", cut(t, hide)); code != exitRefused ||
 			!strings.Contains(errs, "the end was cut off") || !strings.Contains(errs, "taskyard-20260101") {
-			t.Errorf("exit code %d, %s", code, errs)
+			t.Errorf("got exit code %d, %s", code, errs)
 		}
 	})
-	t.Run("by an end that was noted elsewhere, when there is no backup", func(t *testing.T) {
+	t.Run("by an end that was recorded elsewhere, if there is no backup", func(t *testing.T) {
 		data := cut(t, hide)
 		remove(t, filepath.Join(data, "backups", filepath.Base(backup)))
-		must(t, "", "check", "--data", data) // nothing that it holds tells
+		must(t, "", "check", "--data", data) // nothing in it reveals the cut
 		if _, errs, code := do(t, "", "check", "--data", data, "--head", head); code != exitRefused ||
 			!strings.Contains(errs, "the end was cut off") {
-			t.Errorf("exit code %d, %s", code, errs)
+			t.Errorf("got exit code %d, %s", code, errs)
 		}
 	})
-	t.Run("a restore of an older backup is no cut", func(t *testing.T) {
+	t.Run("a restore of an older backup is not reported as a cut", func(t *testing.T) {
 		old := filepath.Join(t.TempDir(), "old.tar.zst")
 		must(t, "", "backup", "--data", s.data, old)
 		s.start()
@@ -457,12 +457,12 @@ func TestACutLogIsNoticed(t *testing.T) {
 		must(t, "", "backup", "--data", s.data, filepath.Join(s.data, "backups", "taskyard-20260102T000000.000.tar.zst"))
 		must(t, "", "restore", "--replace", "--data", s.data, old)
 		if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "the database was restored on") {
-			t.Errorf("check says %q", said)
+			t.Errorf("got %q", said)
 		}
 	})
 }
 
-func TestUseOfTheCommandLine(t *testing.T) {
+func TestUsageOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	conf := put(t, filepath.Join(data, "taskyard.toml"), "[scheduler]\nconcurrency = 2\n\n[runs]\nmax_parralel = 3\n")
@@ -475,20 +475,20 @@ func TestUseOfTheCommandLine(t *testing.T) {
 		errs string // in stderr
 	}{
 		{"version prints the version", []string{"version"}, exitOK, "taskyard " + testBuild.Version, ""},
-		{"help is no error", []string{"--help"}, exitOK, "demo", ""},
-		{"an unknown flag is a wrong use", []string{"serve", "--color"}, exitUsage, "", "--color"},
-		{"an unknown command is a wrong use", []string{"dance"}, exitUsage, "", "dance"},
-		{"a missing argument is a wrong use", []string{"backup"}, exitUsage, "", "file"},
-		{"an unknown key is told with file and line", []string{"serve", "--data", data}, exitUsage, "", conf + ":5"},
-		{"every command on the folder tells it", []string{"token", "create", "--data", data, "--scope", "read"}, exitUsage, "", "max_parralel"},
+		{"help is not an error", []string{"--help"}, exitOK, "demo", ""},
+		{"an unknown flag is a usage error", []string{"serve", "--color"}, exitUsage, "", "--color"},
+		{"an unknown command is a usage error", []string{"dance"}, exitUsage, "", "dance"},
+		{"a missing argument is a usage error", []string{"backup"}, exitUsage, "", "file"},
+		{"an unknown key is reported with file and line", []string{"serve", "--data", data}, exitUsage, "", conf + ":5"},
+		{"every command reports it", []string{"token", "create", "--data", data, "--scope", "read"}, exitUsage, "", "max_parralel"},
 		{
-			"a bad value of a flag is told",
+			"a bad value of a flag is reported",
 			[]string{"serve", "--data", good, "--set", "runs.max_parallel=many"},
 			exitUsage, "", "runs.max_parallel",
 		},
-		{"a missing configuration file is told", []string{"config", "--config", filepath.Join(good, "none.toml")}, exitUsage, "", "none.toml"},
+		{"a missing file is reported", []string{"config", "--config", filepath.Join(good, "none.toml")}, exitUsage, "", "none.toml"},
 		{
-			"config prints what holds and where it comes from",
+			"config prints the settings and their sources",
 			[]string{"config", "--data", good, "--set", "runs.max_parallel=7"},
 			exitOK, "max_parallel", "",
 		},
@@ -501,7 +501,7 @@ func TestUseOfTheCommandLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out, errs, code := do(t, "", tt.args...)
 			if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
-				t.Errorf("exit code %d\nstdout: %s\nstderr: %s\nwant %d, %q, %q", code, out, errs, tt.code, tt.out, tt.errs)
+				t.Errorf("got exit code %d\nstdout: %s\nstderr: %s\nwant %d, %q, %q", code, out, errs, tt.code, tt.out, tt.errs)
 			}
 		})
 	}

@@ -30,14 +30,14 @@ func TestMCPBridge(t *testing.T) {
 	in := serveInside(t)
 	token := must(t, "", "token", "create", "--data", in.data, "--agent", "general-purpose", "--name", "bridge")
 	environ := map[string]string{"TASKYARD_URL": in.url + "/", "TASKYARD_TOKEN": token}
-	t.Run("messages go both ways, and nothing else is printed", func(t *testing.T) {
+	t.Run("messages pass in both directions, and nothing else is printed", func(t *testing.T) {
 		toServer, stdin := io.Pipe()
 		stdout, fromServer := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
 			stderr, code := bridge(t, toServer, fromServer, environ, "--profile", "core")
 			if stderr != "" {
-				t.Errorf("stderr: %s", stderr)
+				t.Errorf("got on stderr: %s", stderr)
 			}
 			ended <- code
 		}()
@@ -63,21 +63,21 @@ func TestMCPBridge(t *testing.T) {
 		ask(`{"jsonrpc":"2.0","id":5,"method":"ping"}`+"\n", `"id":5`)
 		stdin.Close()
 		if code := <-ended; code != exitOK {
-			t.Errorf("exit code %d", code)
+			t.Errorf("got exit code %d", code)
 		}
 	})
-	t.Run("what is piped in is answered before the end", func(t *testing.T) {
+	t.Run("piped requests are answered before the exit", func(t *testing.T) {
 		var out testkit.Buffer
 		if _, code := bridge(t, strings.NewReader(hello+`{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"), &out, environ); code != exitOK ||
 			strings.Count(out.String(), "\n") != 2 {
-			t.Errorf("exit code %d: %s", code, out.String())
+			t.Errorf("got exit code %d: %s", code, out.String())
 		}
 	})
 	t.Run("the token may be in a file", func(t *testing.T) {
 		var out testkit.Buffer
 		from := map[string]string{"TASKYARD_URL": in.url, "TASKYARD_TOKEN_FILE": put(t, filepath.Join(t.TempDir(), "token"), token+"\n")}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, from); code != exitOK || !strings.Contains(out.String(), `"result"`) {
-			t.Errorf("exit code %d: %s %s", code, stderr, out.String())
+			t.Errorf("got exit code %d: %s %s", code, stderr, out.String())
 		}
 	})
 	dead := closedPort(t)
@@ -87,9 +87,9 @@ func TestMCPBridge(t *testing.T) {
 		code             int
 		want             string
 	}{
-		{"a token that is none is refused", in.url, "ty_nonsense", nil, exitRefused, "unknown, expired or revoked"},
-		{"a server that is not there is told", dead, token, nil, client.ExitUnreachable, "the server is not reached at " + dead},
-		{"an address that is none", "127.0.0.1:8080", token, nil, exitUsage, "TASKYARD_URL"},
+		{"an invalid token is refused", in.url, "ty_nonsense", nil, exitRefused, "unknown, expired or revoked"},
+		{"an unreachable server is reported", dead, token, nil, client.ExitUnreachable, "the server is not reached at " + dead},
+		{"an invalid address", "127.0.0.1:8080", token, nil, exitUsage, "TASKYARD_URL"},
 		{"no token", in.url, "", nil, exitUsage, "TASKYARD_TOKEN"},
 		{"an unknown profile", in.url, token, []string{"--profile", "most"}, exitUsage, "--profile"},
 		{"a token as an argument", in.url, token, []string{"--token", token}, exitUsage, "unknown flag"},
@@ -98,16 +98,16 @@ func TestMCPBridge(t *testing.T) {
 			var out testkit.Buffer
 			stderr, code := bridge(t, strings.NewReader(hello), &out, map[string]string{"TASKYARD_URL": c.url, "TASKYARD_TOKEN": c.token}, c.args...)
 			if code != c.code || !strings.Contains(stderr, c.want) {
-				t.Errorf("exit code %d: %s, want %d %s", code, stderr, c.code, c.want)
+				t.Errorf("got exit code %d: %s, want %d %s", code, stderr, c.code, c.want)
 			}
 			if strings.Contains(out.String()+stderr, token) {
-				t.Errorf("the token is printed: %s %s", out.String(), stderr)
+				t.Errorf("the token was printed: %s %s", out.String(), stderr)
 			}
 		})
 	}
 }
 
-// closedPort is an address at which nobody listens.
+// closedPort returns an address without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -13,9 +13,9 @@ import (
 	"taskyard/task"
 )
 
-// TestQuestionsReachPeopleOutside has a server tell a webhook of a question,
+// TestNotificationsReachAWebhook has a server notify a webhook about a question,
 // although the webhook fails at first and the server is killed meanwhile.
-func TestQuestionsReachPeopleOutside(t *testing.T) {
+func TestNotificationsReachAWebhook(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	tries, got := make(chan bool, 100), make(chan map[string]string, 100)
@@ -52,10 +52,10 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 	}
 	testkit.Eventually(t, "the outbox is empty", func() bool { return s.rows("SELECT count(*) FROM outbox")[0] == "0" })
 	if strings.Contains(s.log.String(), "s3cret") {
-		t.Error("the log holds the address")
+		t.Error("the log contains the address")
 	}
 
-	t.Run("a test message goes out while the server runs", func(t *testing.T) {
+	t.Run("a test message is sent while the server runs", func(t *testing.T) {
 		if out, errs, code := s.command("", "notify", "test", "ops"); code != exitOK || strings.TrimSpace(out) != "sent to ops (generic)" {
 			t.Fatalf("%d %q %q", code, out, errs)
 		}
@@ -63,21 +63,21 @@ func TestQuestionsReachPeopleOutside(t *testing.T) {
 			t.Errorf("%q", m)
 		}
 	})
-	t.Run("or says why not, without the address", func(t *testing.T) {
+	t.Run("a failure is reported without the address", func(t *testing.T) {
 		down.Store(true)
 		if _, errs, code := s.command("", "notify", "test", "ops"); code != exitRefused ||
 			!strings.Contains(errs, "not sent to ops (generic)") || !strings.Contains(errs, "502") || strings.Contains(errs, "s3cret") {
 			t.Errorf("%d %q", code, errs)
 		}
 	})
-	t.Run("an unknown name is told the known ones", func(t *testing.T) {
+	t.Run("for an unknown name, the known ones are listed", func(t *testing.T) {
 		if _, errs, code := s.command("", "notify", "test", "nobody"); code != exitUsage || !strings.Contains(errs, "known are ops") {
 			t.Errorf("%d %q", code, errs)
 		}
 	})
 }
 
-// TestTargetsChangeWhileTheServerRuns adds a target by SIGHUP, and removes it.
+// TestTargetsChangeWhileTheServerRuns adds a target with SIGHUP, and removes it.
 func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 	got := make(chan string, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -100,8 +100,8 @@ func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 	reload := func(text, event string) {
 		t.Helper()
 		s.file("taskyard.toml", public+text)
-		s.hangUp()
-		testkit.Eventually(t, "the log of events has "+event, func() bool {
+		s.sendHUP()
+		testkit.Eventually(t, "the event log has "+event, func() bool {
 			return s.rows("SELECT count(*) FROM events WHERE kind = 'settings.changed' AND changes LIKE ?", event)[0] == "1"
 		})
 	}
@@ -109,24 +109,24 @@ func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 	reload("[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n", `%"notify.ops.url_env":["","OPS_ADDRESS"]%`)
 	ask("North?")
 	if text := <-got; !strings.Contains(text, "North?") || strings.Contains(text, "Before?") {
-		t.Errorf("it is told %q", text)
+		t.Errorf("the webhook got %q", text)
 	}
 	reload("", `%"notify.ops.url_env":["OPS_ADDRESS",""]%`)
 	ask("After?")
 	if rows := s.rows("SELECT count(*) FROM outbox"); rows[0] != "0" {
-		t.Errorf("%s lines wait for a removed target", rows[0])
+		t.Errorf("got %s messages in the outbox for a removed target", rows[0])
 	}
 	s.file("taskyard.toml", public+"[notify.ops]\nurl_env = \"NOWHERE\"\n")
-	s.hangUp()
+	s.sendHUP()
 	testkit.Eventually(t, "the log names the empty variable", func() bool {
 		return strings.Contains(s.log.String(), "notify.ops: the variable NOWHERE: there is no address")
 	})
 	if len(got) > 0 {
-		t.Errorf("a removed target is told %q", <-got)
+		t.Errorf("a removed target got %q", <-got)
 	}
 }
 
-func TestAServiceOutsideNeedsItsAddress(t *testing.T) {
+func TestANotificationServiceNeedsItsAddress(t *testing.T) {
 	t.Setenv("OPS_ADDRESS", "")
 	s := newServer(t, "serve")
 	s.file("taskyard.toml", "public_url = \"http://"+s.address+"\"\n[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n")

@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// serversKey is the environment variable that says as how many servers on one
-// PostgreSQL each server of the tests runs; one on SQLite without it.
+// serversKey is the environment variable with the number of servers on one
+// PostgreSQL that each server of the tests runs as; without it, one on SQLite.
 const serversKey = "TASKYARD_TEST_SERVERS"
 
-// serversWanted is read once and removed: a server knows no such variable.
+// serversWanted is read once and removed, because servers do not know this variable.
 var serversWanted = sync.OnceValues(func() (int, error) {
 	text, ok := os.LookupEnv(serversKey)
 	if !ok {
@@ -29,8 +29,8 @@ var serversWanted = sync.OnceValues(func() (int, error) {
 	return n, errors.Join(err, os.Unsetenv(serversKey))
 })
 
-// shareWith puts the server on a PostgreSQL with more servers of the same files,
-// and a proxy before them that sends each request to any of them.
+// shareWith moves the server to a PostgreSQL with more servers of the same files,
+// and a proxy in front of them that sends each request to any of them.
 func (s *server) shareWith(more int) {
 	s.t.Helper()
 	s.store = startPostgres(s.t).URL
@@ -52,7 +52,7 @@ func (s *server) shareWith(more int) {
 	s.front = front.URL
 }
 
-// instance returns all servers of its database, itself first.
+// instance returns all servers on its database, itself first.
 func (s *server) instance() []*server { return append([]*server{s}, s.peers...) }
 
 // startPeers starts the other servers, with the environment of this one.
@@ -66,7 +66,7 @@ func (s *server) startPeers() error {
 	return nil
 }
 
-// readPostgres is readRows for PostgreSQL, whose parameters have numbers.
+// readPostgres is readRows for PostgreSQL, whose parameters are numbered.
 func readPostgres(url, query string, args ...any) ([]string, error) {
 	d, err := sql.Open("pgx", url)
 	if err != nil {

@@ -48,14 +48,14 @@ func TestTheHooksOfThePlugin(t *testing.T) {
 	here := []string{"TASKYARD_URL=" + s.url(), "TASKYARD_TOKEN=" + token}
 	call[any](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint the gate", "owner": "coder"})
 	if out := hook("held.sh", here...); out != "" {
-		t.Errorf("an agent that holds nothing is told %q", out)
+		t.Errorf("for an agent without a claim, got %q", out)
 	}
 	claimed := call[struct{ Task task.Task }](t, s.api(token), "POST", "/api/agents/coder/signup", nil).Task
 	if out := hook("held.sh", here...); !strings.Contains(out, "you hold task "+claimed.ID.String()) {
-		t.Errorf("the start of a session says %q", out)
+		t.Errorf("at the start of a session, got %q", out)
 	}
 	if out := hook("heartbeat.sh", here...); out != "" {
-		t.Errorf("a heartbeat says %q", out)
+		t.Errorf("for a heartbeat, got %q", out)
 	}
 	after := call[task.Task](t, person, "GET", "/api/tasks/"+claimed.ID.String(), nil)
 	if after.Claim == nil || after.Claim.ExpiresAt <= claimed.Claim.ExpiresAt {
@@ -66,14 +66,14 @@ func TestTheHooksOfThePlugin(t *testing.T) {
 			"without a token": nil, "without a server": {"TASKYARD_URL=http://127.0.0.1:1", "TASKYARD_TOKEN=" + token, "HOME=" + t.TempDir()},
 		} {
 			if out := hook(name, env...); out != "" {
-				t.Errorf("%s %s says %q", name, what, out)
+				t.Errorf("%s %s: got %q", name, what, out)
 			}
 		}
 	}
 }
 
-// TestTheEntryForTheRegistry starts the program as the entry says.
-func TestTheEntryForTheRegistry(t *testing.T) {
+// TestTheRegistryEntryWorks starts the program as the entry describes.
+func TestTheRegistryEntryWorks(t *testing.T) {
 	t.Parallel()
 	text := []byte(replaced(read(t, "packaging/server.json"), "${REPOSITORY}", "example/taskyard", "${VERSION}", "0.1.0"))
 	var entry struct {
@@ -87,7 +87,7 @@ func TestTheEntryForTheRegistry(t *testing.T) {
 	if err := json.Unmarshal(text, &entry); err != nil {
 		t.Fatal(err)
 	}
-	keepsToTheRegistry(t, text)
+	checkRegistryEntry(t, text)
 	p := entry.Packages[0]
 	if entry.Name != "io.github.example/taskyard" || len(entry.Description) > 100 || p.Identifier != "ghcr.io/example/taskyard:v0.1.0" {
 		t.Errorf("%+v", entry)
@@ -109,10 +109,10 @@ func TestTheEntryForTheRegistry(t *testing.T) {
 	}
 }
 
-// keepsToTheRegistry compares an entry with the rules of the registry of MCP
-// servers, those of 2025-12-11 that concern us: names of fields, lengths, and
-// what a container image must and must not have.
-func keepsToTheRegistry(t *testing.T, text []byte) {
+// checkRegistryEntry compares an entry with the rules of the MCP registry of
+// 2025-12-11 that apply to us: field names, lengths, and what a container image must
+// and must not have.
+func checkRegistryEntry(t *testing.T, text []byte) {
 	t.Helper()
 	type argument struct{ Type, Name, Value, ValueHint, Description string }
 	var entry struct {
@@ -143,32 +143,32 @@ func keepsToTheRegistry(t *testing.T, text []byte) {
 	matches("name", entry.Name, `[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+`)
 	matches("title", entry.Title, `.{1,100}`)
 	matches("description", entry.Description, `.{1,100}`)
-	matches("version", entry.Version, `\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?`) // no range
+	matches("version", entry.Version, `\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?`) // not a range
 	if len(entry.Name) > 200 || len(entry.Packages) != 1 {
 		t.Fatalf("%+v", entry)
 	}
 	p := entry.Packages[0]
 	matches("registryType", p.RegistryType, "oci")
-	matches("identifier", p.Identifier, `ghcr\.io/[a-z0-9._/-]+:v`+regexp.QuoteMeta(entry.Version)) // an image has its version in its tag
+	matches("identifier", p.Identifier, `ghcr\.io/[a-z0-9._/-]+:v`+regexp.QuoteMeta(entry.Version)) // the version of an image is in its tag
 	matches("transport", p.Transport.Type, "stdio")
 	matches("runtimeHint, which arguments of the runtime need,", p.RuntimeHint, "docker")
 	for _, a := range append(p.RuntimeArguments, p.PackageArguments...) {
 		matches("type of an argument", a.Type, "named|positional")
 		if a.Type == "named" && a.Name == "" || a.Type == "positional" && a.Value == "" && a.ValueHint == "" {
-			t.Errorf("%+v: a named argument has a name, a positional one a value or a hint", a)
+			t.Errorf("%+v: a named argument needs a name, a positional one a value or a hint", a)
 		}
 	}
 	for _, v := range p.EnvironmentVariables {
 		matches("variable", v.Name, `[A-Z][A-Z0-9_]*`)
 		if strings.HasSuffix(v.Name, "TOKEN") != v.IsSecret {
-			t.Errorf("%s: secret is %v", v.Name, v.IsSecret)
+			t.Errorf("%s: got secret = %v", v.Name, v.IsSecret)
 		}
 	}
 }
 
-// TestRealClaudeWorksThroughThePlugin is the walk of somebody who has the README
-// only: install, start, connect Claude Code by the plugin, give it a task. It runs
-// the lines of the README, with a scripted model. The log is the transcript.
+// TestRealClaudeWorksThroughThePlugin follows the README as a new user would:
+// install, start, connect Claude Code with the plugin, give it a task. It runs the
+// lines of the README, with a scripted model. The log is the transcript.
 func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	t.Parallel()
 	program := realProgram(t, "claude", "npm install -g @anthropic-ai/claude-code")
@@ -199,7 +199,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	took("taskyard; maya has opened the link and chosen a password")
 	status, to := maya.send(s.url()+"/tasks/new", s.url()+"/tasks", map[string]string{"title": "Paint the gate", "owner": "coder"})
 	if status != http.StatusSeeOther {
-		t.Fatalf("the form of a new task answers %d", status)
+		t.Fatalf("for the form of a new task, got status %d", status)
 	}
 	took("a task for coder: " + to)
 
@@ -213,7 +213,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands = replaced(commands, "marketplace add .", "marketplace add "+repository, // Claude Code itself works elsewhere
+	commands = replaced(commands, "marketplace add .", "marketplace add "+repository, // Claude Code runs in another folder
 		`claude "`, `claude -p --allowedTools mcp__plugin_taskyard_taskyard --model test-model "`)
 	if err := os.Symlink(program, filepath.Join(bin, "claude")); err != nil {
 		t.Fatal(err)
@@ -236,11 +236,11 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 		took("$ " + line + string(out))
 	}
 	if _, page := maya.get(s.url() + "/history"); !strings.Contains(page, "The gate is green.") {
-		t.Error("the history does not show what was done")
+		t.Error("the history does not show the summary")
 	}
 	took("the history shows it")
 	done := call[task.Task](t, s.api(s.token("--scope", "operate")), "GET", "/api/tasks/1", nil)
 	if done.Status != task.Done || done.Summary != "The gate is green." {
-		t.Errorf("the task is %s (%q)", done.Status, done.Summary)
+		t.Errorf("got the task %s (%q)", done.Status, done.Summary)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"testing"
 )
 
-func TestNoAddressIsGivenToTwoTests(t *testing.T) {
+func TestEveryTestGetsItsOwnAddress(t *testing.T) {
 	t.Parallel()
 	given := map[string]bool{}
-	for range 300 { // without a record two of them are equal, with a probability of 95 %
+	for range 300 { // without a record, two of them would be equal with a probability of 95 %
 		a := freeAddress(t)
 		if given[a] {
 			t.Fatalf("%s was given twice", a)

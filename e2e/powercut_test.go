@@ -22,7 +22,7 @@ import (
 	"taskyard/task"
 )
 
-// The files whose writes testdata/recorder.c records, by their number there.
+// The files whose writes testdata/recorder.c records, by number.
 var recorded = []string{1: "taskyard.db", 2: "taskyard.db-wal", 3: "taskyard.db-journal"}
 
 // diskOp is one record: a write, a truncation, a sync or a removal.
@@ -30,7 +30,7 @@ type diskOp struct {
 	kind, file byte
 	at         uint64 // offset of a write, size of a truncation
 	data       []byte
-	end        int64 // of the record in the recording
+	end        int64 // where the record ends in the recording
 }
 
 func readOps(t *testing.T, path string) (list []diskOp) {
@@ -43,7 +43,7 @@ func readOps(t *testing.T, path string) (list []diskOp) {
 			n = 0
 		}
 		if pos+16+n > len(b) {
-			break // the server was killed while it wrote this
+			break // the server was killed while writing this
 		}
 		op.data = b[pos+16 : pos+16+n]
 		pos += 16 + n
@@ -53,7 +53,7 @@ func readOps(t *testing.T, path string) (list []diskOp) {
 	return list
 }
 
-// diskFile is a file as the disk may have it after a power cut.
+// diskFile is a file as a disk may contain it after a power cut.
 type diskFile struct {
 	durable []byte   // nil: it does not exist
 	pending []diskOp // since the last sync
@@ -90,8 +90,8 @@ func (f *diskFile) take(op diskOp) {
 
 const sector = 512
 
-// cut returns what is left of the file: of what was not synced nothing, all,
-// or any part, sector by sector.
+// cut returns what is left of the file: from the data that was not synced, nothing,
+// everything, or any part, sector by sector.
 func (f *diskFile) cut(r *rand.Rand) []byte {
 	b, mode := slices.Clone(f.durable), r.IntN(4)
 	for _, p := range f.pending {
@@ -116,8 +116,8 @@ func (f *diskFile) cut(r *rand.Rand) []byte {
 	return b
 }
 
-// acked is a write that the server acknowledged when the recording was this
-// long.
+// acked is a write that the server had acknowledged when the recording had this
+// length.
 type acked struct {
 	at    int64
 	id    task.ID
@@ -125,7 +125,7 @@ type acked struct {
 	done  bool
 }
 
-// recorder builds the library that records.
+// recorder builds the recording library.
 func recorder(t *testing.T) string {
 	t.Helper()
 	cc := installed(t, "gcc", "it builds the recorder of writes")
@@ -138,9 +138,9 @@ func recorder(t *testing.T) string {
 }
 
 // TestNoAcknowledgedWriteIsLostInAPowerCut records what the server writes and
-// syncs under load. At random moments the power is cut: the disk keeps what
-// was synced, and any part of what was not. From what is left the database
-// opens, is whole, and holds each write that was acknowledged before.
+// syncs under load. The power is cut at random moments: the disk keeps what was
+// synced, and any part of the rest. With what is left, the database opens, is
+// intact, and contains every write that was acknowledged before.
 func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 	t.Parallel()
 	cuts, tasks := testkit.ByForm(4, 10, testkit.Trials()), testkit.ByForm(100, 200, 1000)
@@ -172,7 +172,7 @@ func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 		}
 	}
 	if first := ops[0]; syncs < tasks/8 || first.kind == 0 {
-		t.Fatalf("only %d syncs are recorded", syncs)
+		t.Fatalf("got only %d syncs", syncs)
 	}
 	moments := make([]int, cuts)
 	for i := range moments {
@@ -207,13 +207,13 @@ func recordingSize(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
-		t.Fatalf("nothing is recorded: %v", err)
+		t.Fatalf("nothing was recorded: %v", err)
 	}
 	return info.Size()
 }
 
-// busy makes tasks, claims and completes them, by eight clients, and returns
-// what was acknowledged when.
+// busy creates, claims and completes tasks with eight clients, and returns what was
+// acknowledged when.
 func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []acked) {
 	t.Helper()
 	var mu sync.Mutex
@@ -261,8 +261,8 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 	return acks
 }
 
-// afterCut looks into what is left after a power cut and returns how many
-// acknowledged writes it looked up.
+// afterCut checks what is left after a power cut and returns how many acknowledged
+// writes it looked up.
 func afterCut(t *testing.T, s *server, base string, disk []diskFile, r *rand.Rand, acks []acked, at int64) (held int) {
 	t.Helper()
 	left := &server{t: t, data: filepath.Join(t.TempDir(), "left")}
@@ -292,13 +292,13 @@ func afterCut(t *testing.T, s *server, base string, disk []diskFile, r *rand.Ran
 		held++
 		title, status, _ := strings.Cut(there[a.id.String()], "|")
 		if title != a.title || a.done && status != string(task.Done) {
-			t.Errorf("task %d was acknowledged as %q, done: %v; it is %q, %s", a.id, a.title, a.done, title, status)
+			t.Errorf("task %d: want %q, done: %v; got %q, %s", a.id, a.title, a.done, title, status)
 		}
 	}
 	return held
 }
 
-// copyWithout copies a folder without the files of these names.
+// copyWithout copies a folder without the files with these names.
 func copyWithout(to, from string, names []string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -321,8 +321,8 @@ func copyWithout(to, from string, names []string) error {
 	})
 }
 
-// The simulation itself notices a server that acknowledges before it syncs.
-func TestAPowerCutTakesWhatWasNotSynced(t *testing.T) {
+// The simulation detects a server that acknowledges before it syncs.
+func TestAPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	t.Parallel()
 	f := diskFile{durable: []byte("old")}
 	f.take(diskOp{kind: 'W', at: 0, data: []byte("new")})
@@ -331,10 +331,10 @@ func TestAPowerCutTakesWhatWasNotSynced(t *testing.T) {
 		left[string(f.cut(rand.New(rand.NewPCG(seed, 0))))] = true
 	}
 	if !left["old"] || !left["new"] {
-		t.Errorf("without a sync there is left: %v", left)
+		t.Errorf("without a sync, got %v", left)
 	}
 	f.take(diskOp{kind: 'S'})
 	if got := f.cut(rand.New(rand.NewPCG(1, 0))); !bytes.Equal(got, []byte("new")) {
-		t.Errorf("after the sync there is %q", got)
+		t.Errorf("after the sync, got %q", got)
 	}
 }

@@ -20,11 +20,11 @@ type promotion struct {
 	*cluster
 	former *testkit.PostgresServer // the primary that ended
 	load   *load
-	behind int           // creates acknowledged while the standby heard nothing
+	behind int           // creates acknowledged while the standby got no data
 	took   time.Duration // from the end of the primary to the next acknowledged create
 }
 
-// promote has three servers, whose database is named by both hosts, meet a
+// promote runs three servers, whose database URL names both hosts, through a
 // promotion in the middle of a load.
 func promote(t *testing.T, synchronous bool) *promotion {
 	t.Helper()
@@ -35,7 +35,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		s.claimers()
 		s.start()
 	}
-	tokens, balanced := p.servers[0].tokens(), p.balanced(t, patience) // who waits is answered
+	tokens, balanced := p.servers[0].tokens(), p.balanced(t, patience) // waiting clients get a response
 	tasks := testkit.ByForm(int64(300), 900, 1_500)
 	p.load = &load{
 		clients: testkit.ByForm(8, 32, 64), tasks: tasks, owners: claimers, mayCrash: true, again: func() {},
@@ -44,7 +44,7 @@ func promote(t *testing.T, synchronous bool) *promotion {
 		},
 	}
 	p.load.run()
-	testkit.Eventually(t, "half of the load is through", func() bool { return p.load.created.Load() >= tasks/2 })
+	testkit.Eventually(t, "half of the load is done", func() bool { return p.load.created.Load() >= tasks/2 })
 	if !synchronous {
 		p.holdReplication(t)
 	}
@@ -65,8 +65,8 @@ func promote(t *testing.T, synchronous bool) *promotion {
 	return p
 }
 
-// holdReplication has the standby hear nothing more, as over a slow line, and
-// returns after some more creates.
+// holdReplication stops the replication, as over a slow connection, and returns
+// after some more creates.
 func (p *promotion) holdReplication(t *testing.T) {
 	t.Helper()
 	for _, row := range p.list(t, "SELECT pid FROM pg_stat_replication") {
@@ -83,16 +83,16 @@ func (p *promotion) holdReplication(t *testing.T) {
 	p.behind = p.load.count() - before
 }
 
-// count is how many creates are acknowledged.
+// count returns the number of acknowledged creates.
 func (l *load) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acked)
 }
 
-// A synchronous standby has all that was acknowledged, and nothing is claimed twice.
-// The former primary, the first in the address, comes back as what it was, and is not
-// used by servers that start then.
+// A synchronous standby has everything that was acknowledged, and nothing is claimed
+// twice. The former primary, which is first in the URL, comes back unchanged, and
+// servers that start then do not use it.
 func TestAPromotedSynchronousStandbyHasEveryAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	p := promote(t, true)
@@ -106,15 +106,15 @@ func TestAPromotedSynchronousStandbyHasEveryAcknowledgedWrite(t *testing.T) {
 	p.load.readAll(t)
 	p.load.hist.explain(t)
 	if got := p.load.hist.check(); got != porcupine.Ok {
-		t.Errorf("the history of claims is %s", got)
+		t.Errorf("the checker says that the history of claims is %s", got)
 	}
 	t.Logf("%d acknowledged creates, %d requests; %v from the end of the primary to the next create",
 		len(p.load.acked), p.load.ops.Load(), p.took.Round(time.Millisecond))
 }
 
-// An asynchronous one misses what it had not heard of, and no more. What it has is
-// whole, and the load continues.
-func TestAPromotedAsynchronousStandbyIsWhole(t *testing.T) {
+// An asynchronous standby misses only what it had not received. Its data is
+// consistent, and the load continues.
+func TestAPromotedAsynchronousStandbyIsConsistent(t *testing.T) {
 	t.Parallel()
 	p := promote(t, false)
 	status := map[string]string{}
@@ -141,9 +141,9 @@ func TestAPromotedAsynchronousStandbyIsWhole(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("lost: %d of %d acknowledged creates (the standby had not heard of %d), %d of %d acknowledged completions; %v from the end of the primary to the next create",
+	t.Logf("lost: %d of %d acknowledged creates (the standby had not received %d), %d of %d acknowledged completions; %v from the end of the primary to the next create",
 		creates, len(p.load.acked), p.behind, ends, done, p.took.Round(time.Millisecond))
-	if most := p.behind + 2*p.load.clients; creates == 0 || creates > most {
-		t.Errorf("%d acknowledged creates are lost; the standby had not heard of %d", creates, most)
+	if limit := p.behind + 2*p.load.clients; creates == 0 || creates > limit {
+		t.Errorf("%d acknowledged creates were lost, want at most the %d that the standby had not received", creates, limit)
 	}
 }

@@ -29,11 +29,11 @@ type proxied struct {
 	person *client.Client
 }
 
-// proxy is one that the examples are for.
+// proxy is a program that has an example configuration.
 type proxy struct {
 	program, install string
 	example          string
-	below            [2]string // what is replaced to serve below a path
+	below            [2]string // replacement to serve below a path
 	configure        func(text, cert, key, listen, dir string) string
 	args             func(file, dir, listen string) []string
 }
@@ -76,7 +76,7 @@ var proxies = []proxy{
 	},
 }
 
-// replaced replaces what must be there, in pairs.
+// replaced replaces texts that must exist, in pairs.
 func replaced(text string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {
@@ -87,7 +87,7 @@ func replaced(text string, pairs ...string) string {
 	return text
 }
 
-// behind starts a server and the proxy before it, with the example's very file.
+// behind starts a server behind a proxy, with the example's configuration file.
 func behind(t *testing.T, p proxy, path string) *proxied {
 	t.Helper()
 	program, err := exec.LookPath(p.program)
@@ -124,7 +124,7 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 			t.Logf("errors of %s:\n%s", p.program, errs)
 		}
 	})
-	testkit.Eventually(t, p.program+" passes requests on", func() bool {
+	testkit.Eventually(t, p.program+" forwards requests", func() bool {
 		status, err := srv.health(t.Context())
 		return err == nil && status == http.StatusOK
 	})
@@ -132,7 +132,7 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	return srv
 }
 
-// health asks by the proxy whether the server is alive.
+// health requests, through the proxy, whether the server is alive.
 func (srv *proxied) health(ctx context.Context) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/healthz", nil)
 	if err != nil {
@@ -149,7 +149,7 @@ func (srv *proxied) transport() http.RoundTripper {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: srv.pool}, ForceAttemptHTTP2: true}
 }
 
-// through is a client that reaches the server by the proxy.
+// through returns a client that reaches the server through the proxy.
 func (srv *proxied) through(token string) *client.Client {
 	return &client.Client{URL: srv.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: srv.transport()}}
 }
@@ -164,7 +164,7 @@ func TestBehindRealProxies(t *testing.T) {
 				b := newBrowser(t)
 				b.c.Transport, b.c.Timeout = srv.transport(), 0
 				if to := b.setUp(srv.first, srv.site); to != path+"/" {
-					t.Fatalf("signing in leads to %q", to)
+					t.Fatalf("for the sign-in, got location %q", to)
 				}
 				srv.board(t, b)
 				srv.tools(t)
@@ -175,12 +175,12 @@ func TestBehindRealProxies(t *testing.T) {
 	}
 }
 
-// board watches the live board: each change arrives at once, in one stream, for
+// board watches the live board: each change arrives immediately, in one stream, for
 // five minutes in the thorough form.
 func (srv *proxied) board(t *testing.T, b *browser) {
 	t.Helper()
 	if status, page := b.get(srv.site + "/queues"); status != http.StatusOK || !strings.Contains(page, "general-purpose") {
-		t.Fatalf("the board answers %d", status)
+		t.Fatalf("for the board, got status %d", status)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -194,7 +194,7 @@ func (srv *proxied) board(t *testing.T, b *browser) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		t.Fatalf("the stream answers %s", res.Status)
+		t.Fatalf("for the stream, got status %s", res.Status)
 	}
 	lines := make(chan string, 1000)
 	go func() {
@@ -211,7 +211,7 @@ func (srv *proxied) board(t *testing.T, b *browser) {
 			select {
 			case line, ok := <-lines:
 				if !ok {
-					t.Fatalf("the stream ended while it was to bring %s", what)
+					t.Fatalf("the stream ended before %s", what)
 				}
 				if strings.HasPrefix(line, what) {
 					return
@@ -235,7 +235,7 @@ func (srv *proxied) board(t *testing.T, b *browser) {
 	t.Logf("%d changes arrived in one stream of %s", n, time.Since(began).Round(time.Second))
 }
 
-// tools calls MCP.
+// tools calls an MCP tool.
 func (srv *proxied) tools(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), "mcp")
@@ -246,7 +246,7 @@ func (srv *proxied) tools(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"signup_for_task","arguments":{"agent_name":"general-purpose"}}}` + "\n")
 	out, err := cmd.Output()
 	if err != nil || !strings.Contains(string(out), `"id":2`) || strings.Contains(string(out), `"error"`) {
-		t.Errorf("a call of a tool: %v, %s", err, out)
+		t.Errorf("for a tool call, got %v, %s", err, out)
 	}
 }
 
@@ -265,14 +265,14 @@ func (srv *proxied) longPoll(t *testing.T) {
 	select {
 	case said := <-got:
 		if !strings.Contains(said, "Long awaited") {
-			t.Errorf("the long poll answers %s", said)
+			t.Errorf("the long poll returned %s", said)
 		}
 	case <-time.After(patience):
-		t.Error("the long poll does not answer")
+		t.Error("the long poll did not return")
 	}
 }
 
-// worker executes a run by the proxy.
+// worker executes a run through the proxy.
 func (srv *proxied) worker(t *testing.T) {
 	t.Helper()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), "worker", "--url", srv.site,

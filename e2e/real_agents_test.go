@@ -12,10 +12,10 @@ import (
 // realAgent is a real program as an agent of Taskyard.
 type realAgent struct {
 	name, install string
-	model         string                                  // one that it offers
+	model         string                                  // a model that it offers
 	prefix        string                                  // of the names of Taskyard's tools
-	namespace     string                                  // where they are in one
-	structured    bool                                    // its model reads the structured content of an answer, else the text
+	namespace     string                                  // if they have one
+	structured    bool                                    // its model reads the structured content of an answer, otherwise the text
 	runner        func(program, model string) string      // the beginning of [runners.real]; model is the address of the model's server
 	env           func(t *testing.T, model string) string // lines of [runners.real.env]
 }
@@ -37,7 +37,7 @@ var (
 				`request_max_retries=0,stream_max_retries=1}`, model)
 			command, err := json.Marshal([]string{program, "-c", `model_provider="x"`, "-c", provider})
 			if err != nil {
-				panic(err) // strings
+				panic(err) // cannot happen with strings
 			}
 			return fmt.Sprintf("kind = \"codex\"\ncommand = %s\n", command)
 		},
@@ -80,7 +80,7 @@ var (
 	realAgents = []realAgent{realClaude, realCodex, realOpencode, realGemini, realQwen}
 )
 
-// server starts a server whose agents are the program, with a model that plays m.
+// server starts a server whose agents are the program, with the scripted model m.
 func (a realAgent) server(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	t.Helper()
 	program := realProgram(t, a.name, a.install)
@@ -89,9 +89,9 @@ func (a realAgent) server(t *testing.T, m *modeltest.Server, o realSetup) *realS
 	return newRealServer(t, m, o)
 }
 
-// calls is a step that calls one tool of Taskyard.
+// calls returns a step that calls one tool of Taskyard.
 func (a realAgent) calls(tool string, args map[string]any) modeltest.Step {
-	step := doing(a.prefix+tool, args)
+	step := callStep(a.prefix+tool, args)
 	step.Calls[0].Namespace = a.namespace
 	return step
 }

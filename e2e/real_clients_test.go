@@ -16,15 +16,15 @@ import (
 )
 
 // realClient is a real program as a client that claims its work itself, set up
-// and started as docs/agents.md says.
+// and started as docs/agents.md describes.
 type realClient struct {
 	agent   realAgent
-	setup   string                      // a command of the document, by what it contains
-	config  [2]string                   // a block of the document, by what it contains, and the file of HOME that has it
-	model   string                      // a further line of it, where the program needs one for the model of the test
-	command string                      // how it is started, by what the line of the document contains
-	more    func(model string) []string // arguments that name the model of the test
-	env     func(model string) []string // where its model is
+	setup   string                      // a command in the docs, by a part of it
+	config  [2]string                   // a block in the docs, by a part of it, and the file in HOME for it
+	model   string                      // an additional line, if the program needs one for the scripted model
+	command string                      // how it is started, by a part of the line in the docs
+	more    func(model string) []string // arguments that name the scripted model
+	env     func(model string) []string // variables with the address of its model
 }
 
 var realClients = []realClient{
@@ -50,7 +50,7 @@ var realClients = []realClient{
 	},
 	{
 		agent: realGemini, config: [2]string{`"httpUrl": "http://127.0.0.1:8080/mcp",`, ".gemini/settings.json"}, command: "gemini -p",
-		model: `"security": {"auth": {"selectedType": "gemini-api-key"}},`, // else it takes a key at its own address alone
+		model: `"security": {"auth": {"selectedType": "gemini-api-key"}},`, // otherwise it accepts a key only for its own address
 		more:  func(string) []string { return []string{"-m", "gemini-2.5-pro"} },
 		env: func(model string) []string {
 			return []string{
@@ -76,8 +76,8 @@ var realClients = []realClient{
 }
 
 // TestStory23ARealClientOfTheDocsWorks is TestStory23AClientOfTheDocsWorks with
-// the programs of others, as their users start them without a person at the
-// terminal: they claim, plan, ask, get the answer, hand over and complete.
+// real programs, started as their users would without a person at the terminal:
+// they claim, plan, ask, get the answer, hand over and complete.
 func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 	t.Parallel()
 	for _, c := range realClients {
@@ -99,20 +99,20 @@ func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 				}),
 				c.agent.calls("signup_for_task", map[string]any{"agent_name": agent}),
 				c.agent.calls("complete_task", map[string]any{"taskId": "2", "summary": "It is done."}),
-				saying("I worked on both."),
+				textStep("I worked on both."),
 			}
-			var told []string
+			var results []string
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 				if !offersTaskyard(r) {
-					return saying("ok")
+					return textStep("ok")
 				}
-				told = told[:0]
+				results = results[:0]
 				for _, m := range r.Messages {
 					for _, result := range m.Results {
-						told = append(told, result.Text)
+						results = append(results, result.Text)
 					}
 				}
-				return steps[min(len(told), len(steps)-1)]
+				return steps[min(len(results), len(steps)-1)]
 			})
 			pulls := [2]string{"read\nrunner: none", "You follow the docs."}
 			s, person := newModelServer(t, m, map[string][2]string{"reviewer": pulls, agent: pulls})
@@ -152,7 +152,7 @@ func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 			testkit.EventuallyWithin(t, 3*time.Minute, "the client asks", func() bool {
 				select {
 				case out := <-said:
-					t.Fatalf("it ended before: %s", out)
+					t.Fatalf("it ended before that: %s", out)
 				default:
 				}
 				return call[task.Task](t, person, "GET", "/api/tasks/1", nil).WaitingFor == "user"
@@ -162,16 +162,16 @@ func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 			moved := call[task.Task](t, person, "GET", "/api/tasks/1", nil)
 			done := call[task.Task](t, person, "GET", "/api/tasks/2", nil)
 			if moved.Owner != "reviewer" || len(moved.Steps) != 2 || done.Status != task.Done || done.Summary != "It is done." {
-				t.Errorf("it left %s and %s\nand said %s\nits model was told %q", asJSON(moved), asJSON(done), out, told)
+				t.Errorf("got the tasks %s and %s\noutput %s\nits model got %q", asJSON(moved), asJSON(done), out, results)
 			}
-			if len(told) < 4 || !strings.Contains(told[3], "Blue it is.") {
-				t.Errorf("its model was told %q", told)
+			if len(results) < 4 || !strings.Contains(results[3], "Blue it is.") {
+				t.Errorf("its model got %q", results)
 			}
 		})
 	}
 }
 
-// lineWith returns the line of a block of docs/agents.md that begins with text.
+// lineWith returns the line of a block in docs/agents.md that begins with text.
 func lineWith(t *testing.T, text string) string {
 	t.Helper()
 	for line := range strings.Lines(blockWith(t, "docs/agents.md", text)) {
@@ -183,7 +183,7 @@ func lineWith(t *testing.T, text string) string {
 	return ""
 }
 
-// quoted are further arguments of a command in a shell.
+// quoted returns further arguments of a shell command.
 func quoted(args []string) string {
 	var b strings.Builder
 	for _, a := range args {

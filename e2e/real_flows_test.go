@@ -12,13 +12,13 @@ import (
 
 const helperPrompt = "You help the coder."
 
-// realAtOnce bounds the programs of the flows: each starts for seconds, and the
-// time limit of one of them is short.
+// realAtOnce limits how many real programs run at a time: each takes seconds to
+// start, and one of the tests has a short time limit.
 var realAtOnce = make(chan struct{}, 2)
 
-// realFlow starts a test of each real program of this machine, whose models
-// play script: read is all that the model of an agent was told so far, results
-// are those of its calls.
+// realFlow starts a test of each real program on this machine, whose models follow
+// script: read is everything that the model of an agent has received so far, results
+// are the results of its calls.
 func realFlow(t *testing.T, o realSetup, script func(a realAgent, read string, results []string) modeltest.Step,
 	test func(t *testing.T, a realAgent, srv *realServer),
 ) {
@@ -31,7 +31,7 @@ func realFlow(t *testing.T, o realSetup, script func(a realAgent, read string, r
 			t.Cleanup(func() { <-realAtOnce })
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 				if !offersTaskyard(r) && !strings.Contains(r.System, helperPrompt) {
-					return saying("ok")
+					return textStep("ok")
 				}
 				read, results := r.System, []string(nil)
 				for _, m := range r.Messages {
@@ -45,9 +45,9 @@ func realFlow(t *testing.T, o realSetup, script func(a realAgent, read string, r
 			srv := a.server(t, m, o)
 			test(t, a, srv)
 			if t.Failed() {
-				t.Log(srv.told())
+				t.Log(srv.transcript())
 			}
-			testkit.Eventually(t, "every process is gone", func() bool { return len(srv.processes(nil)) == 0 })
+			testkit.Eventually(t, "every process has ended", func() bool { return len(srv.processes(nil)) == 0 })
 		})
 	}
 }
@@ -56,9 +56,9 @@ func TestRealAgentsContinueWithTheAnswer(t *testing.T) {
 	realFlow(t, realSetup{definition: "tools: read\n"}, func(a realAgent, read string, results []string) modeltest.Step {
 		switch {
 		case strings.Contains(read, "Use the green one."):
-			return saying("Painted it green.")
+			return textStep("Painted it green.")
 		case len(results) > 0:
-			return saying("I wait for the answer.")
+			return textStep("I wait for the answer.")
 		}
 		return a.calls("notify_user", map[string]any{"taskId": "1", "message": "Which color?", "needs_reply": true})
 	}, func(t *testing.T, _ realAgent, srv *realServer) {
@@ -70,7 +70,7 @@ func TestRealAgentsContinueWithTheAnswer(t *testing.T) {
 	})
 }
 
-// runIn finds the run in the answer to a delegation.
+// runIn matches the run in the response to a delegation.
 var runIn = regexp.MustCompile(`runId\\?": ?\\?"(\d+)`)
 
 func TestRealAgentsContinueAfterALateApproval(t *testing.T) {
@@ -78,64 +78,64 @@ func TestRealAgentsContinueAfterALateApproval(t *testing.T) {
 	definition := "tools: read, bash, create, edit, fetch, task\ntimeout: 30s\n"
 	setup := realSetup{definition: definition, approval: "delegated", builtin: true}
 	realFlow(t, setup, func(a realAgent, read string, results []string) modeltest.Step {
-		told := strings.Join(results, "\n")
-		run := runIn.FindStringSubmatch(told)
+		result := strings.Join(results, "\n")
+		run := runIn.FindStringSubmatch(result)
 		switch {
 		case strings.Contains(read, helperPrompt):
-			return saying("The answer is 42.")
-		case strings.Contains(told, "The answer is 42."):
-			return saying("It is 42.")
+			return textStep("The answer is 42.")
+		case strings.Contains(result, "The answer is 42."):
+			return textStep("It is 42.")
 		case len(results) == 0:
 			return a.calls("task", map[string]any{"task": "Find the answer", "agent_type": "helper", "wait_seconds": 1})
 		case run == nil:
-			return saying("It was told: " + told)
+			return textStep("It was told: " + result)
 		}
 		return a.calls("task_wait", map[string]any{"run_id": run[1], "wait_seconds": 50})
 	}, func(t *testing.T, _ realAgent, srv *realServer) {
 		id := srv.begin()
 		var child []string
-		testkit.Eventually(t, "the delegated run waits for approval when its parent's time is over", func() bool {
+		testkit.Eventually(t, "the delegated run waits for approval after the time of its parent is over", func() bool {
 			child = srv.rows("SELECT c.id FROM runs c JOIN runs p ON p.id = c.parent_run WHERE c.phase = 'approval' AND "+
 				"unixepoch('subsec') * 1000 - p.started_at > ?", timeout+1000)
 			return len(child) == 1 || srv.rows("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL")[0] != "0"
 		})
 		if len(child) != 1 {
-			t.Fatalf("the runs are %q", srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
+			t.Fatalf("got the runs %q", srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
 		}
 		call[task.Run](t, srv.person, "POST", "/api/runs/"+child[0]+"/approve", map[string]any{"scope": "once"})
 		srv.want(srv.ended(id), "completed|ended||It is 42.")
 	})
 }
 
-func TestRealAgentsQuoteWhatTheFormerOwnerFound(t *testing.T) {
+func TestRealAgentsGetTheCommentsOfTheFormerOwner(t *testing.T) {
 	const found = "The leak is in cache.go."
 	realFlow(t, realSetup{definition: "tools: read\n"}, func(a realAgent, read string, results []string) modeltest.Step {
 		switch helper := strings.Contains(read, helperPrompt); {
 		case helper && len(results) > 0:
-			return saying("Fixed it.")
+			return textStep("Fixed it.")
 		case helper && strings.Contains(read, found):
 			return a.calls("add_comment", map[string]any{"taskId": "1", "content": "coder found: " + found})
 		case helper:
-			return saying("I was told nothing.")
+			return textStep("I was told nothing.")
 		case len(results) > 0:
-			return saying("Handed over.")
+			return textStep("Handed over.")
 		}
 		return a.calls("move_task", map[string]any{"task_id": "1", "current_agent": "coder", "new_agent": "helper", "comment": found})
 	}, func(t *testing.T, _ realAgent, srv *realServer) {
 		id := srv.begin()
 		srv.runsEnded(id, 2)
 		if got := srv.rows("SELECT author FROM messages WHERE content = ?", "coder found: "+found); len(got) != 1 || got[0] != "helper" {
-			t.Errorf("it is quoted by %q; the runs are %q", got, srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
+			t.Errorf("got the authors %q; runs %q", got, srv.rows("SELECT agent, status, phase, reason, summary FROM runs"))
 		}
 	})
 }
 
-// TestRealAgentsGiveTheirModelOneForm measures what the table in docs/agents.md
-// says: of the two forms of an answer, each program gives its model one.
+// TestRealAgentsGiveTheirModelOneForm checks the table in docs/agents.md: each
+// program gives its model one of the two forms of an answer.
 func TestRealAgentsGiveTheirModelOneForm(t *testing.T) {
 	realFlow(t, realSetup{definition: "tools: read\n"}, func(a realAgent, _ string, results []string) modeltest.Step {
 		if len(results) > 0 {
-			return saying(results[0])
+			return textStep(results[0])
 		}
 		return a.calls("signup_for_task", map[string]any{"agent_name": "coder"})
 	}, func(t *testing.T, a realAgent, srv *realServer) {
@@ -143,7 +143,7 @@ func TestRealAgentsGiveTheirModelOneForm(t *testing.T) {
 		text := strings.Contains(got, "No idle tasks available in queue for agent: coder")
 		structured := strings.Contains(strings.ReplaceAll(got, `\`, ""), `"task":null`)
 		if text == structured || structured != a.structured {
-			t.Errorf("text %v, structured %v: %s", text, structured, got)
+			t.Errorf("got text %v, structured %v: %s", text, structured, got)
 		}
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"taskyard/task"
 )
 
-// realPrograms are those of TASKYARD_CLAUDE and its like, taken out of the
-// environment: the servers of the tests know no such keys.
+// realPrograms are the values of TASKYARD_CLAUDE and the like, which are removed from
+// the environment: the servers of the tests do not know such keys.
 var realPrograms = func() map[string]string {
 	found := map[string]string{}
 	for _, name := range []string{"claude", "codex", "gemini", "opencode", "qwen"} {
@@ -30,14 +30,14 @@ var realPrograms = func() map[string]string {
 	return found
 }()
 
-// realProgram finds an agent's program of this machine, by its variable, else
-// in PATH; without it the test is skipped.
+// realProgram finds an agent's program on this machine, by its variable or in PATH;
+// without it, the test is skipped.
 func realProgram(t *testing.T, name, install string) string {
 	t.Helper()
 	program := cmp.Or(realPrograms[name], name)
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Skipf("no %s here: %s, or set TASKYARD_%s to its file", name, install, strings.ToUpper(name))
+		t.Skipf("%s is missing: %s, or set TASKYARD_%s to its path", name, install, strings.ToUpper(name))
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		t.Fatal(err)
@@ -50,11 +50,11 @@ func realProgram(t *testing.T, name, install string) string {
 type realServer struct {
 	*server
 	model  *modeltest.Server
-	person *client.Client // may decide too
+	person *client.Client // can also decide
 	work   string         // the workspace of coder
 }
 
-// realSetup is what differs between servers.
+// realSetup is what differs between real servers.
 type realSetup struct {
 	runner     string // lines of [runners.real]
 	model      string // of the agents
@@ -98,22 +98,22 @@ func newRealServer(t *testing.T, m *modeltest.Server, o realSetup) *realServer {
 	return srv
 }
 
-// begin makes a task of coder, which starts a run at once.
+// begin creates a task of coder, which starts a run.
 func (srv *realServer) begin() task.ID {
 	srv.t.Helper()
 	return call[task.Task](srv.t, srv.api(srv.token("--scope", "operate")), "POST", "/api/tasks",
 		map[string]any{"title": "Write notes", "owner": "coder"}).ID
 }
 
-// ended waits for the end of the only run: "status|phase|reason|summary".
+// ended waits for the end of the only run and returns "status|phase|reason|summary".
 func (srv *realServer) ended(id task.ID) string {
 	srv.t.Helper()
 	srv.outcome(id)
 	return srv.rows("SELECT status, phase, reason, summary FROM runs WHERE task_id = ?", id)[0]
 }
 
-// runsEnded waits until so many runs of a task have ended, each of which begins
-// with seconds of a program's own start.
+// runsEnded waits until this many runs of a task have ended. Each takes seconds to
+// start its program.
 func (srv *realServer) runsEnded(id task.ID, runs int) {
 	srv.t.Helper()
 	testkit.EventuallyWithin(srv.t, 3*time.Minute, fmt.Sprintf("%d runs have ended", runs), func() bool {
@@ -138,78 +138,78 @@ func (srv *realServer) want(got, begin string, parts ...string) {
 	}
 }
 
-// told is the whole transcript.
-func (srv *realServer) told() string {
+// transcript returns the whole transcript.
+func (srv *realServer) transcript() string {
 	return strings.Join(srv.rows("SELECT type, content, coalesce(data, '') FROM messages WHERE run_id IS NOT NULL ORDER BY id"), "\n")
 }
 
-// asks waits until the only run asks for a permission, and returns it.
-func (srv *realServer) asks() task.Run {
+// awaitPermission waits until the only run asks for a permission, and returns the run.
+func (srv *realServer) awaitPermission() task.Run {
 	srv.t.Helper()
 	var r task.Run
 	testkit.Eventually(srv.t, "the run asks", func() bool {
 		r = call[task.Run](srv.t, srv.person, "GET", "/api/runs/1", nil)
 		if r.Status.Final() {
-			srv.t.Fatalf("it ended as %s: %s", r.State(), r.Reason)
+			srv.t.Fatalf("the run ended as %s: %s", r.State(), r.Reason)
 		}
 		return r.Permission != nil
 	})
 	return r
 }
 
-// decide answers what the run asks.
+// decide decides on the pending permission of a run.
 func (srv *realServer) decide(r task.Run, how string, in map[string]any) {
 	srv.t.Helper()
 	call[task.Run](srv.t, srv.person, "POST", fmt.Sprintf("/api/runs/%d/permissions/%d/%s", r.ID, r.Permission.N, how), in)
 }
 
-// exists waits for a file of the workspace.
-func (srv *realServer) exists(name string) {
+// awaitFile waits for a file in the workspace.
+func (srv *realServer) awaitFile(name string) {
 	srv.t.Helper()
-	testkit.Eventually(srv.t, name+" is there", func() bool {
+	testkit.Eventually(srv.t, name+" exists", func() bool {
 		_, err := os.Stat(filepath.Join(srv.work, name))
 		return err == nil
 	})
 }
 
-// cancels cancels the only run and checks that its tree is empty in time.
-func (srv *realServer) cancels(id task.ID) {
+// wantCanceled cancels the only run and checks that its process tree ends in time.
+func (srv *realServer) wantCanceled(id task.ID) {
 	srv.t.Helper()
 	begin := time.Now()
 	call[task.Run](srv.t, srv.api(srv.token("--scope", "operate")), "POST", "/api/runs/1/cancel", map[string]any{"reason": "wrong way"})
 	srv.want(srv.ended(id), "canceled|by|")
-	testkit.EventuallyWithin(srv.t, 10*time.Second-time.Since(begin), "every process is gone 10 s after the cancel",
+	testkit.EventuallyWithin(srv.t, 10*time.Second-time.Since(begin), "every process has ended within 10 s after the cancel",
 		func() bool { return len(srv.processes(nil)) == 0 })
 }
 
-// file of the workspace.
-func (srv *realServer) wrote(name, text string) {
+// wantFile checks a file in the workspace.
+func (srv *realServer) wantFile(name, text string) {
 	srv.t.Helper()
 	if b, err := os.ReadFile(filepath.Join(srv.work, name)); err != nil || string(b) != text {
-		srv.t.Errorf("%s is %q, %v; want %q", name, b, err, text)
+		srv.t.Errorf("%s contains %q, %v; want %q", name, b, err, text)
 	}
 }
 
-// doing is a step that calls one tool.
-func doing(tool string, args map[string]any) modeltest.Step {
+// callStep returns a step that calls one tool.
+func callStep(tool string, args map[string]any) modeltest.Step {
 	b, err := json.Marshal(args)
 	if err != nil {
-		panic(err) // maps of plain values
+		panic(err) // cannot happen with plain values
 	}
 	return modeltest.Step{Calls: []modeltest.Call{{Name: tool, Args: string(b)}}, Usage: modeltest.Usage{In: 100, Out: 7}}
 }
 
 // offersTaskyard reports whether a request offers the tools of Taskyard; other
-// requests are side questions of the program's own.
+// requests are the program's own side requests.
 func offersTaskyard(r modeltest.Request) bool {
 	return slices.ContainsFunc(r.Tools, func(name string) bool { return strings.Contains(name, "taskyard") })
 }
 
-func saying(text string) modeltest.Step {
+func textStep(text string) modeltest.Step {
 	return modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7}}
 }
 
-// results lists what the program told its model of calls, in order.
+// results lists the results of calls that the program sent to its model, in order.
 func (srv *realServer) results() (list []string) {
 	turns := srv.model.Turns()
 	if len(turns) == 0 {
@@ -223,12 +223,12 @@ func (srv *realServer) results() (list []string) {
 	return list
 }
 
-// resume begins a task, interrupts its run after so many answers of the model, and
-// waits for the end of what the next server makes of it.
+// resume starts a task, interrupts its run after this many replies of the model, and
+// waits for the end of the run that the next server continues or starts.
 func (srv *realServer) resume(cut string, answers int) {
 	srv.t.Helper()
 	srv.begin()
-	testkit.Eventually(srv.t, "the command of the last answer runs", func() bool {
+	testkit.Eventually(srv.t, "the command of the last reply is running", func() bool {
 		found, _ := filepath.Glob(filepath.Join(srv.data, "runs", "*", "work", "notes.txt"))
 		if len(found) != 1 || len(srv.model.Turns()) < answers {
 			return false
@@ -238,11 +238,11 @@ func (srv *realServer) resume(cut string, answers int) {
 	})
 	session := srv.rows("SELECT session FROM runs")[0]
 	if session == "" {
-		srv.t.Error("no session is noted")
+		srv.t.Error("no session was recorded")
 	}
 	if cut == "the server stopped" {
 		if code := srv.term(); code != 0 {
-			srv.t.Errorf("exit code %d", code)
+			srv.t.Errorf("got exit code %d", code)
 		}
 	} else {
 		srv.kill()
@@ -253,7 +253,7 @@ func (srv *realServer) resume(cut string, answers int) {
 	})
 	for _, got := range srv.rows("SELECT session, folder FROM runs") {
 		if got != session+"|run-1-1" {
-			srv.t.Errorf("session and folder %q, want those of %s", got, session)
+			srv.t.Errorf("got session and folder %q, want those of %s", got, session)
 		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"taskyard/task"
 )
 
-// reload has a server read another configuration, and waits for a line of its log.
+// reload makes a server read another configuration, and waits for a line in its log.
 func (s *server) reload(toml, logs string) {
 	s.t.Helper()
 	seen := strings.Count(s.log.String(), logs)
 	s.file("taskyard.toml", toml)
-	s.hangUp()
+	s.sendHUP()
 	testkit.Eventually(s.t, "the log has "+logs, func() bool { return strings.Count(s.log.String(), logs) > seen })
 }
 
@@ -38,25 +38,25 @@ func TestRunnersAreReloaded(t *testing.T) {
 		t.Helper()
 		tk := call[task.Task](t, c, "POST", "/api/tasks", map[string]any{"title": "Work", "owner": owner})
 		if r := waitForRun(t, s, c, tk.ID); r.Status != task.RunCompleted {
-			t.Errorf("run %s: %s", r.State(), r.Reason)
+			t.Errorf("got run %s: %s", r.State(), r.Reason)
 		}
 		if got := s.rows("SELECT content FROM messages WHERE task_id = ? AND content = ?", tk.ID, want); len(got) != 1 {
-			t.Errorf("no run of %s says %q", owner, want)
+			t.Errorf("no run of %s printed %q", owner, want)
 		}
 	}
 	run("x", "first first-env")
-	t.Run("a changed one is used by the next run", func(t *testing.T) {
+	t.Run("a changed runner is used by the next run", func(t *testing.T) {
 		s.reload(says("second"), "runners reloaded")
 		run("x", "second second-env")
 	})
-	t.Run("a file that is not valid keeps it, and the log has the key", func(t *testing.T) {
+	t.Run("an invalid file changes nothing, and the log has the key", func(t *testing.T) {
 		s.reload(strings.Replace(says("third"), "env =", "environment =", 1), "failed to reload the configuration")
 		if log := s.log.String(); !strings.Contains(log, "runners.x.environment") {
-			t.Errorf("the log is %s", log)
+			t.Errorf("got the log %s", log)
 		}
 		run("x", "second second-env")
 	})
-	t.Run("another name, and what else needs a restart", func(t *testing.T) {
+	t.Run("another name, and a key that needs a restart", func(t *testing.T) {
 		s.reload("allowed_hosts = [\"a.example\"]\n"+strings.Replace(says("fourth"), "runners.x", "runners.y", 1), "runners reloaded")
 		if log := s.log.String(); !strings.Contains(log, `"keys":["allowed_hosts"]`) {
 			t.Errorf("the log does not name what needs a restart: %s", log)
@@ -68,10 +68,10 @@ func TestRunnersAreReloaded(t *testing.T) {
 		}
 		list := call[struct{ Runners []task.RunnerInfo }](t, c, "GET", "/api/runners", nil).Runners
 		if len(list) != 2 || list[1].Name != "y" {
-			t.Errorf("runners %+v", list)
+			t.Errorf("got runners %+v", list)
 		}
 	})
-	t.Run("the log of events has the keys, without values of variables", func(t *testing.T) {
+	t.Run("the event log has the keys, without values of variables", func(t *testing.T) {
 		got := strings.Join(s.rows("SELECT changes FROM events WHERE kind = 'settings.changed' ORDER BY id"), "\n")
 		if !strings.Contains(got, `"runners.x.env":["{\"GREETING\" = \"***\"}","{\"GREETING\" = \"***\"}"]`) || strings.Contains(got, "-env") {
 			t.Errorf("events\n%s", got)
@@ -79,8 +79,8 @@ func TestRunnersAreReloaded(t *testing.T) {
 	})
 }
 
-// TestARunIsSteeredAfterItsRunnerWasRemoved removes the provider, and so the
-// runner, with whose model a run works.
+// TestARunIsSteeredAfterItsRunnerWasRemoved removes the provider, and with it the
+// runner, whose model a run uses.
 func TestARunIsSteeredAfterItsRunnerWasRemoved(t *testing.T) {
 	t.Parallel()
 	said := make(chan struct{})
@@ -89,18 +89,18 @@ func TestARunIsSteeredAfterItsRunnerWasRemoved(t *testing.T) {
 	m := modeltest.New(t, first, modeltest.Step{Text: "With tabs."}, modeltest.Step{Text: "Tabs were used."})
 	s, person := newBuiltinServer(t, "openai", m)
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Write", "owner": "coder"})
-	testkit.Eventually(t, "the model is asked", func() bool { return len(m.Turns()) == 1 })
+	testkit.Eventually(t, "the model gets a request", func() bool { return len(m.Turns()) == 1 })
 	s.reload("[approval]\npolicy = \"never\"\n[runners.builtin]\nkind = \"claude\"\ncommand = [\"/nowhere/claude\"]\n", "runners reloaded")
 	call[task.RunMessage](t, person, "POST", "/api/runs/1/messages", map[string]any{"text": "use tabs"})
 	close(said)
 	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || r.Summary != "Tabs were used." && r.Summary != "With tabs." {
-		t.Errorf("run %s: %s %s", r.State(), r.Summary, r.Reason)
+		t.Errorf("got run %s: %s %s", r.State(), r.Summary, r.Reason)
 	}
 	if asked := m.Requests(); !strings.Contains(string(asked[len(asked)-1].Body), "use tabs") {
-		t.Errorf("the model was asked %s", asked[len(asked)-1].Body)
+		t.Errorf("the model got %s", asked[len(asked)-1].Body)
 	}
 	def := call[task.Agent](t, person, "GET", "/api/agents/coder", nil)
 	if !def.PullOnly || !strings.Contains(def.PullReason, "/nowhere/claude") {
-		t.Errorf("by now the agent is %+v", def)
+		t.Errorf("got the agent %+v", def)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// TestOnlyWhatWasAcceptedIsMerged moves the branch of a task to other content
-// after its result was made, before people accept it and while its merge waits:
-// the commit that they saw is merged, and nothing else.
+// TestOnlyWhatWasAcceptedIsMerged moves the branch of a task to other content after
+// its result was created, before people accept it and while its merge waits: only
+// the commit that they reviewed is merged.
 func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
@@ -23,7 +23,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		}
 	}
 	changes := map[string]func(file, branch string){
-		"pushed": func(file, branch string) { // by force, with what nobody has seen
+		"pushed": func(file, branch string) { // forced, with unreviewed content
 			testkit.Git(t, clone, "checkout", "-qf", branch)
 			write(filepath.Join(clone, file), "of nobody\n")
 			testkit.Git(t, clone, "commit", "-qam", "Another change", "--amend")
@@ -58,7 +58,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		for _, s := range all {
 			srv.awaits(s.tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 			if got := testkit.Git(t, srv.repo, "show", "main:"+s.file); got != "accepted" {
-				t.Errorf("%s holds %q", s.file, got)
+				t.Errorf("%s contains %q", s.file, got)
 			}
 		}
 	}
@@ -79,6 +79,6 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 		srv.awaits(s.tk.ID, "waits for its merge", func(tk *task.Task) bool { return tk.WaitingFor == task.WaitsMerge })
 		s.change()
 	}
-	write(busy, former) // not with Git, whose lock a merge may have
+	write(busy, former) // not with Git, because a merge may hold its lock
 	merged(waiting)
 }

@@ -13,11 +13,11 @@ import (
 	"taskyard/task"
 )
 
-// weakeningArg makes this binary an agent that tries to get rid of what binds
+// weakeningArg makes this binary an agent that tries to remove the requirements of
 // its task, and then does the work.
 const weakeningArg = "weakening-agent"
 
-// weakenings are what an agent could try against a task, as JSON calls.
+// weakenings are what an agent could try against the requirements of a task, as JSON calls.
 func weakenings(own string) []struct{ method, path, body string } {
 	return []struct{ method, path, body string }{
 		{"PATCH", own, `{"checks":[]}`},
@@ -38,7 +38,7 @@ func weakenings(own string) []struct{ method, path, body string } {
 	}
 }
 
-// weaken tries all of it as the holder of a token and returns what was not
+// weaken tries all of it with a token and returns what was not
 // refused.
 func weaken(ctx context.Context, api *client.Client, own string) (passed []string) {
 	send := func(method, path, body string) (status int, answer string) {
@@ -58,7 +58,7 @@ func weaken(ctx context.Context, api *client.Client, own string) (passed []strin
 		call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"update_task","arguments":{"task_id":"` + id + `",` + args + `}}}`
 		status, answer := send("POST", "/mcp", call)
 		done := status == http.StatusOK && !strings.Contains(answer, `"isError":true`) && !strings.Contains(answer, `"error":{`)
-		if harmless := strings.HasPrefix(args, `"title"`); done != harmless { // the harmless one shows that the call arrives
+		if harmless := strings.HasPrefix(args, `"title"`); done != harmless { // the harmless one shows that the call works
 			passed = append(passed, fmt.Sprintf("update_task %s: %d %s", args, status, answer))
 		}
 	}
@@ -86,13 +86,13 @@ func weakeningMain() int {
 	}
 	err := complete("hello\n")
 	if err == nil || !strings.Contains(err.Error(), "the required check lint failed") || !strings.Contains(err.Error(), "no world") {
-		return fail(fmt.Errorf("a red check of the definition answered %w", err))
+		return fail(fmt.Errorf("for a failed check of the definition, got %w", err))
 	}
 	if passed := weaken(ctx, api, own); len(passed) > 0 {
 		return fail(fmt.Errorf("not refused: %s", strings.Join(passed, "\n")))
 	}
 	if err := complete("hello\n"); err == nil || !strings.Contains(err.Error(), "lint failed") {
-		return fail(fmt.Errorf("the check that binds it answered %w", err))
+		return fail(fmt.Errorf("for the check of its task, got %w", err))
 	}
 	if err := complete("hello\nworld\n"); err != nil {
 		return fail(err)
@@ -100,10 +100,9 @@ func weakeningMain() int {
 	return 0
 }
 
-// TestADefinitionAndATaskAskForMoreThanTheirProject goes through a check of the
-// definition, which the agent cannot get rid of, and a second reviewer whom the
-// task asks for.
-func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
+// TestADefinitionAndATaskAddRequirements has a check in the definition, which the
+// agent cannot remove, and a second reviewer whom the task requires.
+func TestADefinitionAndATaskAddRequirements(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, weakeningArg)
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, edit, bash\nrunner: coder\nprojects: [web]\n"+
@@ -130,18 +129,18 @@ func TestADefinitionAndATaskAskForMoreThanTheirProject(t *testing.T) {
 	maya.ok("", "review", "accept", id)
 	tk := call[task.Task](t, srv.person, "GET", "/api/tasks/"+id, nil)
 	if tk.WaitingFor != task.WaitsReview {
-		t.Fatalf("after the vote of the first reviewer the task is %s, waiting for %q", tk.Status, tk.WaitingFor)
+		t.Fatalf("after the vote of the first reviewer, got the task %s, waiting for %q", tk.Status, tk.WaitingFor)
 	}
 	wants(t, maya.ok("", "task", "why", id), "has been waiting for 1 more vote from rita")
 	rita.ok("", "review", "accept", id)
 	srv.awaits(1, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "hello\nworld" {
-		t.Errorf("main holds %q", got)
+		t.Errorf("main contains %q", got)
 	}
 }
 
-// TestATokenOfAnAgentWeakensNothing is the attack from outside a run.
-func TestATokenOfAnAgentWeakensNothing(t *testing.T) {
+// TestATokenOfAnAgentCannotRemoveRequirements attacks from outside a run.
+func TestATokenOfAnAgentCannotRemoveRequirements(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read, task\nrunner: none\n"+
@@ -163,6 +162,6 @@ func TestATokenOfAnAgentWeakensNothing(t *testing.T) {
 		t.Errorf("not refused:\n%s", strings.Join(passed, "\n"))
 	}
 	if after := asJSON(call[answer](t, srv.person, "GET", own+"/checks", nil)); after != before {
-		t.Errorf("in force was %s\nand is %s", before, after)
+		t.Errorf("got in force %[2]s\nwant %[1]s", before, after)
 	}
 }

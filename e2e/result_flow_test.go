@@ -16,8 +16,8 @@ import (
 	"taskyard/task"
 )
 
-// changingArg makes this binary an agent that changes a file of the worktree
-// of its task: first wrongly, then as the check and the reviewers want it.
+// changingArg makes this binary an agent that changes a file in the worktree of its
+// task: first wrongly, then as the check and the reviewers want it.
 const changingArg = "changing-agent"
 
 func changingMain() int {
@@ -41,7 +41,7 @@ func changingMain() int {
 	if tk.Review == nil || len(tk.Review.Comments) == 0 {
 		err := complete("helo\nworld\n")
 		if err == nil || !strings.Contains(err.Error(), "the required check test") || !strings.Contains(err.Error(), "no greeting") {
-			return fail(fmt.Errorf("a red check answered %w", err))
+			return fail(fmt.Errorf("for a failed check, got %w", err))
 		}
 		fmt.Println("the check refused it:", err)
 		if err := complete("hello\nworld\n"); err != nil {
@@ -52,7 +52,7 @@ func changingMain() int {
 	}
 	for _, c := range tk.Review.Comments {
 		if c.Path != "greeting.txt" || c.Excerpt == "" {
-			return fail(fmt.Errorf("a comment without its place: %+v", c))
+			return fail(fmt.Errorf("a comment without its position: %+v", c))
 		}
 		body := map[string]any{"state": "fixed", "text": "Done: " + c.Text}
 		if err := api.Do(ctx, "POST", fmt.Sprintf("%s/review-comments/%d/reply", own, c.ID), body, nil); err != nil {
@@ -65,12 +65,12 @@ func changingMain() int {
 	return 0
 }
 
-// projectServer is a server with a project over a real repository, and an
-// agent coder whose program is this binary.
+// projectServer is a server with a project of a real repository, and an agent coder
+// whose program is this binary.
 type projectServer struct {
 	*server
 	repo   string
-	person *client.Client // maya, who set it up, by a token of her own
+	person *client.Client // maya, who set it up, with her own token
 }
 
 // projectBody returns the project that tests change and send.
@@ -82,7 +82,7 @@ func projectBody(repo string) map[string]any {
 	}
 }
 
-// newRepo makes a repository with one commit on main.
+// newRepo returns a repository with one commit on main.
 func newRepo(t *testing.T) string {
 	t.Helper()
 	return testkit.Repository(t, map[string]string{"README.md": "Says hello.\n"})
@@ -101,7 +101,7 @@ func newProjectServer(t *testing.T, agentArg string) *projectServer {
 	return srv
 }
 
-// signedIn sets the instance up for maya, by the link of the first line, and
+// signedIn sets the instance up for maya, with the link in the first line, and
 // returns her browser.
 func (s *server) signedIn() *browser {
 	s.t.Helper()
@@ -110,13 +110,13 @@ func (s *server) signedIn() *browser {
 	return b
 }
 
-// firstAdmin sets the instance up for maya and returns a token of her own.
+// firstAdmin sets the instance up for maya and returns her own token.
 func (s *server) firstAdmin() string {
 	s.t.Helper()
 	return s.ownToken(s.signedIn())
 }
 
-// ownToken makes a token of the person who has signed in with a browser.
+// ownToken creates a token of the person who is signed in with a browser.
 func (s *server) ownToken(b *browser) string {
 	s.t.Helper()
 	req := newRequest(s.t.Context(), http.MethodPost, s.url()+"/api/tokens", "", `{"name":"own","scope":"admin","own":true}`)
@@ -124,12 +124,12 @@ func (s *server) ownToken(b *browser) string {
 	r := answerTo(s.t, b.c, req)
 	var made struct{ Secret string }
 	if err := json.Unmarshal([]byte(r.body), &made); err != nil || made.Secret == "" {
-		s.t.Fatalf("a token of their own: %d %v", r.status, err)
+		s.t.Fatalf("for a personal token, got status %d, %v", r.status, err)
 	}
 	return made.Secret
 }
 
-// awaits waits until a task waits for something, or is done, and returns it.
+// awaits waits until a task meets a condition, and returns it.
 func (srv *projectServer) awaits(id task.ID, what string, fits func(*task.Task) bool) *task.Task {
 	srv.t.Helper()
 	var tk task.Task
@@ -155,18 +155,18 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	srv.awaits(tk.ID, "in review", inReview(1))
 	checks := call[struct{ Checks []task.CheckRun }](t, srv.person, "GET", path+"/checks", nil).Checks
 	if len(checks) != 2 || checks[1].Verdict != task.CheckFailed || checks[1].ExitCode != 3 || checks[0].Verdict != task.CheckPassed {
-		t.Fatalf("the checks are %s", asJSON(checks))
+		t.Fatalf("got the checks %s", asJSON(checks))
 	}
 	log := call[task.CheckRun](t, srv.person, "GET", path+"/checks/"+checks[1].ID.String(), nil)
 	if log.Log != "no greeting\n" || log.LogSHA256 == "" || log.Level == "" {
-		t.Errorf("the log of the failed check: %s", asJSON(log))
+		t.Errorf("got the log of the failed check %s", asJSON(log))
 	}
 	first := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 	diff := call[struct {
 		Files []struct{ Path, Hunks string }
 	}](t, srv.person, "GET", path+"/results/1/diff?path=greeting.txt", nil)
 	if len(diff.Files) != 1 || diff.Files[0].Hunks != "@@ -0,0 +1,2 @@\n+hello\n+world\n" {
-		t.Fatalf("the diff is %s", asJSON(diff))
+		t.Fatalf("got the diff %s", asJSON(diff))
 	}
 	for line, text := range map[int]string{1: "Begin with a capital.", 2: "This one too."} {
 		call[task.ReviewComment](t, srv.person, "POST", path+"/review-comments", map[string]any{
@@ -179,7 +179,7 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	comments := call[struct{ Comments []task.ReviewComment }](t, srv.person, "GET", path+"/review-comments", nil).Comments
 	for _, c := range comments {
 		if c.State != task.CommentFixed || !c.Outdated || len(c.Replies) != 1 {
-			t.Errorf("the comment is %s", asJSON(c))
+			t.Errorf("got the comment %s", asJSON(c))
 		}
 	}
 	second := call[task.Result](t, srv.person, "GET", path+"/results/2", nil)
@@ -190,7 +190,7 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 		Files []struct{ Path, Hunks string }
 	}](t, srv.person, "GET", path+"/results/2/diff?since=1&path=greeting.txt", nil)
 	if !strings.Contains(since.Files[0].Hunks, "-hello") || !strings.Contains(since.Files[0].Hunks, "+Hello") {
-		t.Errorf("what changed since the first result: %s", asJSON(since))
+		t.Errorf("got the changes since the first result %s", asJSON(since))
 	}
 	if got := testkit.Git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "first" {
 		t.Fatalf("main moved before anybody accepted: %s", got)
@@ -202,13 +202,13 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 
 	done := srv.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if done.Summary != "The greeting is written." {
-		t.Errorf("the summary is %q", done.Summary)
+		t.Errorf("got the summary %q", done.Summary)
 	}
 	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "Hello\nWorld" {
-		t.Errorf("main holds %q", got)
+		t.Errorf("main contains %q", got)
 	}
 	if b, err := os.ReadFile(filepath.Join(srv.repo, "greeting.txt")); err != nil || string(b) != "Hello\nWorld\n" {
-		t.Errorf("the work tree of the repository holds %q, %v", b, err)
+		t.Errorf("the work tree of the repository contains %q, %v", b, err)
 	}
 	if got := testkit.Git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean: %s", got)
@@ -217,14 +217,14 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 	wants(t, message, "coder", "Write a greeting", "Taskyard-Result: 2 "+second.Digest, "Accepted-by: maya")
 	merges := call[struct{ Ended []task.MergeEntry }](t, srv.person, "GET", "/api/merges?project=web", nil).Ended
 	if len(merges) != 1 || merges[0].State != task.MergeDone || merges[0].After != testkit.Git(t, srv.repo, "rev-parse", "main") {
-		t.Errorf("the merges are %s", asJSON(merges))
+		t.Errorf("got the merges %s", asJSON(merges))
 	}
 	testkit.Eventually(t, "the worktree of the task is removed, after the task is done", func() bool {
 		return strings.Count(testkit.Git(t, srv.repo, "worktree", "list", "--porcelain"), "worktree ") == 1
 	})
 	for _, run := range srv.rows("SELECT id, status, phase, reason FROM runs") {
-		if !strings.Contains(run, "|completed|ended|") { // although the last one was still ending when its result was accepted
-			t.Errorf("a run is %s", run)
+		if !strings.Contains(run, "|completed|ended|") { // although the last one had not quite ended when its result was accepted
+			t.Errorf("got the run %s", run)
 		}
 	}
 	kinds := srv.rows("SELECT kind FROM events WHERE task_id = ? AND kind GLOB '[rm]e*'", int64(tk.ID))
@@ -232,15 +232,15 @@ func TestFromATaskToAMergedChange(t *testing.T) {
 		"result.created", "result.changes_requested", "result.comment_answered", "result.accepted", "merge.queued", "merge.done",
 	} {
 		if !slices.Contains(kinds, want) {
-			t.Errorf("no event %s among %v", want, kinds)
+			t.Errorf("there is no event %s among %v", want, kinds)
 		}
 	}
 }
 
-// TestASubtaskIsPartOfTheResultAboveIt: its branch begins on that of its
-// parent, is checked, goes back into it without a review of its own, and only
-// the parent's result reaches main.
-func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
+// TestASubtaskIsPartOfTheResultOfItsParent: the branch of a subtask starts at that of
+// its parent, is checked, and is merged back without its own review. Only the result
+// of the parent reaches main.
+func TestASubtaskIsPartOfTheResultOfItsParent(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
@@ -256,13 +256,13 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	call[any](t, srv.person, "POST", path+"/steps/0/subtask", map[string]any{"title": "Name the world", "owner": "coder"})
 	sub := call[task.Task](t, srv.person, "GET", "/api/tasks/"+(parent.ID+1).String(), nil)
 	if sub.Project != "web" || sub.ParentTaskID != parent.ID {
-		t.Fatalf("the subtask is %s", asJSON(sub))
+		t.Fatalf("got the subtask %s", asJSON(sub))
 	}
 	srv.pushed(clone, &sub, taskBranch(&parent), map[string]string{"world.txt": "world\n"})
 	call[task.Task](t, srv.person, "POST", "/api/tasks/"+sub.ID.String()+"/complete", map[string]any{"summary": "Named."})
 	srv.awaits(sub.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if got := testkit.Git(t, srv.repo, "show", taskBranch(&parent)+":world.txt"); got != "world" {
-		t.Errorf("the parent's branch holds %q", got)
+		t.Errorf("the parent's branch contains %q", got)
 	}
 	if got := testkit.Git(t, srv.repo, "log", "-1", "--format=%s", "main"); got != "first" {
 		t.Errorf("main moved with a subtask: %s", got)
@@ -271,11 +271,11 @@ func TestASubtaskIsPartOfTheResultAboveIt(t *testing.T) {
 	r := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 	files := call[struct{ Files []struct{ Path string } }](t, srv.person, "GET", path+"/results/1/diff", nil).Files
 	if len(files) != 2 {
-		t.Errorf("the result changes %s", asJSON(files))
+		t.Errorf("got the changed files %s", asJSON(files))
 	}
 	call[task.Task](t, srv.person, "POST", path+"/results/1/accept", map[string]any{"digest": r.Digest})
 	srv.awaits(parent.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if got := testkit.Git(t, srv.repo, "ls-tree", "--name-only", "main"); got != "README.md\ngreeting.txt\nworld.txt" {
-		t.Errorf("main holds %q", got)
+		t.Errorf("main contains %q", got)
 	}
 }

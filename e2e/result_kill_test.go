@@ -15,13 +15,13 @@ import (
 	"taskyard/task"
 )
 
-// taskBranch names the branch of a task.
+// taskBranch returns the branch of a task.
 func taskBranch(tk *task.Task) string {
 	return "taskyard/" + tk.ID.String() + "-" + task.Slug(tk.Title, 40)
 }
 
 // peopleWork leaves the tasks of coder to people, commits to main what the check of
-// the project asks for, and returns a clone of it.
+// the project needs, and returns a clone.
 func (srv *projectServer) peopleWork() (clone string) {
 	srv.t.Helper()
 	srv.file("agents/coder.md", "---\nname: coder\ndescription: For tests.\ntools: read\nrunner: none\n---\nWork.\n")
@@ -38,8 +38,8 @@ func (srv *projectServer) peopleWork() (clone string) {
 	return clone
 }
 
-// pushed makes the branch of a task as people push it, on another one and with
-// these files.
+// pushed pushes the branch of a task as people would, based on another branch and
+// with these files.
 func (srv *projectServer) pushed(clone string, tk *task.Task, from string, files map[string]string) {
 	srv.t.Helper()
 	branch := taskBranch(tk)
@@ -54,8 +54,8 @@ func (srv *projectServer) pushed(clone string, tk *task.Task, from string, files
 	testkit.Git(srv.t, clone, "push", "-q", "origin", branch)
 }
 
-// handedIn makes a task of a person, whose branch holds the files, and returns
-// its result.
+// handedIn creates a task of a person, whose branch has the files, and returns its
+// result.
 func (srv *projectServer) handedIn(clone, title string, files map[string]string) *task.Result {
 	srv.t.Helper()
 	tk := call[task.Task](srv.t, srv.person, "POST", "/api/tasks", map[string]any{"title": title, "owner": "coder", "project": "web"})
@@ -66,13 +66,13 @@ func (srv *projectServer) handedIn(clone, title string, files map[string]string)
 	return &r
 }
 
-// TestMergesOutliveKills kills the server at random moments while it merges and
-// a reviewer writes comments: main only ever holds whole, checked changes, each
-// once; of two that conflict one comes back; and no comment that was
-// acknowledged is lost.
-func TestMergesOutliveKills(t *testing.T) {
+// TestMergesSurviveKills kills the server at random moments while it merges and a
+// reviewer writes comments: main only ever contains complete, checked changes, each
+// once; of two that conflict, one is returned; and no acknowledged comment is
+// lost.
+func TestMergesSurviveKills(t *testing.T) {
 	t.Parallel()
-	tasks, most := testkit.ByForm(4, 6, max(6, testkit.Trials())), testkit.ByForm(8, 25, testkit.Trials())
+	tasks, maxKills := testkit.ByForm(4, 6, max(6, testkit.Trials())), testkit.ByForm(8, 25, testkit.Trials())
 	srv := newProjectServer(t, changingArg)
 	clone := srv.peopleWork()
 
@@ -91,13 +91,13 @@ func TestMergesOutliveKills(t *testing.T) {
 
 	reviewer := srv.reviewing(discussed.TaskID)
 	kills := 0
-	for ; kills < most && srv.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
-		for range 1 + rand.IntN(80) { // so many answers later
+	for ; kills < maxKills && srv.rows("SELECT count(*) FROM merges WHERE ended_at IS NULL")[0] != "0"; kills++ {
+		for range 1 + rand.IntN(80) { // after this many responses
 			<-reviewer.heard
 		}
 		srv.kill()
 		if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got != "hello" {
-			t.Fatalf("after kill %d main holds %q", kills, got)
+			t.Fatalf("after kill %d, main contains %q", kills, got)
 		}
 		srv.start()
 	}
@@ -110,13 +110,13 @@ func TestMergesOutliveKills(t *testing.T) {
 	merged := srv.rows("SELECT task_id FROM merges WHERE state = 'merged' ORDER BY task_id")
 	if failed := srv.rows("SELECT code FROM merges WHERE state = 'failed'"); len(merged) != tasks-1 ||
 		!slices.Equal(failed, []string{"merge_conflict"}) {
-		t.Errorf("merged are %v, failed are %v", merged, failed)
+		t.Errorf("got merged %v, failed %v", merged, failed)
 	}
 	onMain := strings.Fields(testkit.Git(t, srv.repo, "log", "--format=%(trailers:key=Taskyard-Task,valueonly)", "main"))
 	slices.Sort(onMain)
 	slices.Sort(merged)
 	if !slices.Equal(onMain, merged) {
-		t.Errorf("main holds the tasks %v, merged are %v", onMain, merged)
+		t.Errorf("main contains the tasks %v, merged are %v", onMain, merged)
 	}
 	if got := testkit.Git(t, srv.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the work tree is not clean:\n%s", got)
@@ -124,7 +124,7 @@ func TestMergesOutliveKills(t *testing.T) {
 	testkit.Git(t, srv.repo, "fsck", "--no-dangling")
 	err := filepath.WalkDir(filepath.Join(srv.repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".lock") {
-			t.Errorf("a lock is left: %s", path)
+			t.Errorf("a lock was left: %s", path)
 		}
 		return err
 	})
@@ -134,19 +134,19 @@ func TestMergesOutliveKills(t *testing.T) {
 	reviewer.keptAll()
 }
 
-// reviewer comments on a line of a task's result, over and over, and submits
-// ten comments at a time.
+// reviewer keeps commenting on a line of a task's result, and submits ten comments
+// at a time.
 type reviewer struct {
 	y     *projectServer
 	task  string        // where its comments are
 	said  []string      // acknowledged
-	heard chan struct{} // after each answer, and each call that got none
+	heard chan struct{} // after each call, with or without a response
 	over  chan struct{}
 	wg    sync.WaitGroup
 }
 
-// mostSaid is how many comments it writes; then it reads them.
-const mostSaid = 900
+// maxSaid is the number of comments after which it only reads them.
+const maxSaid = 900
 
 func (srv *projectServer) reviewing(id task.ID) *reviewer {
 	r := &reviewer{
@@ -169,7 +169,7 @@ func (srv *projectServer) reviewing(id task.ID) *reviewer {
 func (r *reviewer) act(i int) {
 	ctx, text := r.y.t.Context(), fmt.Sprintf("comment %d", i)
 	switch {
-	case len(r.said) == mostSaid:
+	case len(r.said) == maxSaid:
 		_ = r.y.person.Do(ctx, "GET", r.task, nil, nil)
 	case i%11 == 10:
 		_ = r.y.person.Do(ctx, "POST", r.task+"/submit", map[string]any{}, nil)
@@ -183,7 +183,7 @@ func (r *reviewer) stop() {
 	r.wg.Wait()
 }
 
-// keptAll fails the test where an acknowledged comment is not there exactly
+// keptAll fails the test if an acknowledged comment does not exist exactly
 // once.
 func (r *reviewer) keptAll() {
 	t := r.y.t
@@ -194,23 +194,23 @@ func (r *reviewer) keptAll() {
 	}
 	for _, text := range r.said {
 		if kept[text] != 1 {
-			t.Errorf("%q was acknowledged and is there %d times", text, kept[text])
+			t.Errorf("got the acknowledged comment %q %d times", text, kept[text])
 		}
 	}
 }
 
-// TestNoKillLosesAComment kills the server after a few answers to a reviewer,
-// again and again: drafts and submitted comments that were acknowledged are
-// there, each once.
+// TestNoKillLosesAComment repeatedly kills the server after a few responses to a
+// reviewer: acknowledged drafts and submitted comments exist, each exactly
+// once.
 func TestNoKillLosesAComment(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
 	clone := srv.peopleWork()
 	said := 0
-	for kills, most := 0, testkit.ByForm(5, 25, testkit.Trials()); kills < most; {
+	for kills, maxKills := 0, testkit.ByForm(5, 25, testkit.Trials()); kills < maxKills; {
 		files := map[string]string{"discussed.txt": "words\n"}
 		r := srv.reviewing(srv.handedIn(clone, fmt.Sprintf("Discussed after %d kills", kills), files).TaskID)
-		for range min(100, most-kills) {
+		for range min(100, maxKills-kills) {
 			kills++
 			for range 1 + rand.IntN(8) {
 				<-r.heard

@@ -18,20 +18,20 @@ const (
 	reviewerSays  = "Begin it with a capital."
 )
 
-// greetingWriter is an agent that is told what to call by a scripted model.
+// greetingWriter is an agent with a scripted model.
 type greetingWriter struct {
 	calls func(tool string, args map[string]any) modeltest.Step // a tool of Taskyard
-	// The steps that write greeting.txt of the folder it works in, by tools of its own.
+	// The steps that write greeting.txt in its working folder, with its own tools.
 	write  []modeltest.Step                            // wrongGreeting
-	change func(before, after string) []modeltest.Step // begins with reading the file
+	change func(before, after string) []modeltest.Step // starts by reading the file
 }
 
-// reviewNote finds the comment in the prompt of a run.
+// reviewNote matches the comment in the prompt of a run.
 var reviewNote = regexp.MustCompile(`review comment (\d+) on greeting\.txt:1\b`)
 
-// model plays what the agent decides: a wrong file, which the check refuses, a
-// right one, and what the reviewer asked for. It is told a refusal within the
-// same conversation, and the comment by the prompt of the next run.
+// model scripts what the agent decides: a wrong file, which the check refuses, a
+// right one, and what the reviewer asked for. It gets a refusal within the same
+// conversation, and the comment in the prompt of the next run.
 func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 	t.Helper()
 	complete := g.calls("complete_task", map[string]any{"taskId": "1", "summary": "The greeting is written."})
@@ -40,7 +40,7 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 	first = append(append(first, g.change(wrongGreeting, rightGreeting)...), complete)
 	return modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		if len(r.Tools) == 0 {
-			return saying("ok") // a side question of the program's own
+			return textStep("ok") // a side request of the program
 		}
 		var results []string
 		steps := first
@@ -48,8 +48,8 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 			if m.Role == "user" && strings.Contains(m.Text, reviewerSays) {
 				note := reviewNote.FindStringSubmatch(m.Text)
 				if note == nil || !strings.Contains(m.Text, "> hello") {
-					t.Errorf("the prompt has the comment without its place or excerpt:\n%s", m.Text)
-					return saying("Where?")
+					t.Errorf("the prompt has the comment without its position or excerpt:\n%s", m.Text)
+					return textStep("Where?")
 				}
 				results = nil
 				reply := g.calls("reply_review", map[string]any{"taskId": "1", "comment": note[1], "state": "fixed", "text": "It does now."})
@@ -60,12 +60,12 @@ func (g greetingWriter) model(t *testing.T) *modeltest.Server {
 			}
 		}
 		if n := len(results); n == refused && len(steps) == len(first) {
-			told := strings.ReplaceAll(results[n-1], `\n`, "\n") // Codex passes the JSON on
-			wants(t, told, "checks_failed: task 1 is not completed: the required check test failed (exit code 3)",
+			refusal := strings.ReplaceAll(results[n-1], `\n`, "\n") // Codex passes on the JSON
+			wants(t, refusal, "checks_failed: task 1 is not completed: the required check test failed (exit code 3)",
 				"4999\n5000\nno greeting in helo")
 		}
 		if len(results) >= len(steps) {
-			return saying("It is handed in.")
+			return textStep("It is handed in.")
 		}
 		return steps[len(results)]
 	})
@@ -94,10 +94,10 @@ func greets(t *testing.T, s *server, m *modeltest.Server) {
 	srv.awaits(tk.ID, "in review", inReview(1))
 	checks := call[struct{ Checks []task.CheckRun }](t, srv.person, "GET", path+"/checks", nil).Checks
 	if len(checks) != 2 || checks[1].Verdict != task.CheckFailed || checks[1].ExitCode != 3 || checks[0].Verdict != task.CheckPassed {
-		t.Fatalf("the checks are %s", asJSON(checks))
+		t.Fatalf("got the checks %s", asJSON(checks))
 	}
 	if got := srv.rows("SELECT count(*) FROM runs")[0]; got != "1" {
-		t.Errorf("%s runs until the first result", got)
+		t.Errorf("got %s runs before the first result", got)
 	}
 	first := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 	call[task.ReviewComment](t, srv.person, "POST", path+"/review-comments",
@@ -108,24 +108,24 @@ func greets(t *testing.T, s *server, m *modeltest.Server) {
 	comments := call[struct{ Comments []task.ReviewComment }](t, srv.person, "GET", path+"/review-comments", nil).Comments
 	if len(comments) != 1 || comments[0].State != task.CommentFixed || len(comments[0].Replies) != 1 ||
 		comments[0].Replies[0].Text != "It does now." {
-		t.Errorf("the comments are %s", asJSON(comments))
+		t.Errorf("got the comments %s", asJSON(comments))
 	}
 	srv.runsEnded(tk.ID, 2)
 	second := call[task.Result](t, srv.person, "GET", path+"/results/2", nil)
 	call[task.Task](t, srv.person, "POST", path+"/results/2/accept", map[string]any{"digest": second.Digest})
 	srv.awaits(tk.ID, "done", func(tk *task.Task) bool { return tk.Status == task.Done })
 	if got := testkit.Git(t, srv.repo, "show", "main:greeting.txt"); got+"\n" != finalGreeting {
-		t.Errorf("main holds %q", got)
+		t.Errorf("main contains %q", got)
 	}
 	if got := testkit.Git(t, srv.repo, "log", "--format=%an %s", "main"); got != "coder Write a greeting\nMaya first" {
-		t.Errorf("main was made by\n%s", got)
+		t.Errorf("got the log of main\n%s", got)
 	}
 	if got := testkit.Git(t, srv.repo, "ls-tree", "-r", "--name-only", "main"); got != "README.md\ngreeting.txt" {
-		t.Errorf("main has the files\n%s", got)
+		t.Errorf("got the files of main\n%s", got)
 	}
 	for _, got := range srv.rows("SELECT status || '|' || phase FROM runs") {
 		if got != "completed|ended" {
-			t.Errorf("a run is %s", got)
+			t.Errorf("got the run %s", got)
 		}
 	}
 }
@@ -134,12 +134,12 @@ func TestRealClaudeGoesFromATaskToAMergedChange(t *testing.T) {
 	t.Parallel()
 	g := greetingWriter{
 		calls: realClaude.calls,
-		write: []modeltest.Step{doing("Write", map[string]any{"file_path": "greeting.txt", "content": wrongGreeting})},
+		write: []modeltest.Step{callStep("Write", map[string]any{"file_path": "greeting.txt", "content": wrongGreeting})},
 		change: func(before, after string) []modeltest.Step {
 			edit := map[string]any{
 				"file_path": "greeting.txt", "old_string": strings.TrimSpace(before), "new_string": strings.TrimSpace(after),
 			}
-			return []modeltest.Step{doing("Read", map[string]any{"file_path": "greeting.txt"}), doing("Edit", edit)}
+			return []modeltest.Step{callStep("Read", map[string]any{"file_path": "greeting.txt"}), callStep("Edit", edit)}
 		},
 	}
 	m := g.model(t)
@@ -153,9 +153,9 @@ func TestRealCodexGoesFromATaskToAMergedChange(t *testing.T) {
 	t.Parallel()
 	g := greetingWriter{
 		calls: realCodex.calls,
-		write: []modeltest.Step{executing("printf '" + strings.TrimSpace(wrongGreeting) + `\n' > greeting.txt`)},
+		write: []modeltest.Step{execStep("printf '" + strings.TrimSpace(wrongGreeting) + `\n' > greeting.txt`)},
 		change: func(before, after string) []modeltest.Step {
-			return []modeltest.Step{executing(fmt.Sprintf("sed -i s/%s/%s/ greeting.txt", strings.TrimSpace(before), strings.TrimSpace(after)))}
+			return []modeltest.Step{execStep(fmt.Sprintf("sed -i s/%s/%s/ greeting.txt", strings.TrimSpace(before), strings.TrimSpace(after)))}
 		},
 	}
 	m := g.model(t)
@@ -168,11 +168,11 @@ func TestRealCodexGoesFromATaskToAMergedChange(t *testing.T) {
 func TestTheBuiltinAgentGoesFromATaskToAMergedChange(t *testing.T) {
 	t.Parallel()
 	g := greetingWriter{
-		calls: doing,
-		write: []modeltest.Step{doing("create", map[string]any{"path": "greeting.txt", "content": wrongGreeting})},
+		calls: callStep,
+		write: []modeltest.Step{callStep("create", map[string]any{"path": "greeting.txt", "content": wrongGreeting})},
 		change: func(before, after string) []modeltest.Step {
 			edit := map[string]any{"path": "greeting.txt", "old_text": before, "new_text": after}
-			return []modeltest.Step{doing("read", map[string]any{"path": "greeting.txt"}), doing("edit", edit)}
+			return []modeltest.Step{callStep("read", map[string]any{"path": "greeting.txt"}), callStep("edit", edit)}
 		},
 	}
 	m := g.model(t)

@@ -10,10 +10,10 @@ import (
 	"taskyard/task"
 )
 
-// TestAKillWhileACheckRunsAgainLeavesTheResult kills the server while a check of
-// a result runs again: nothing of the check stays, the result and what its
-// checks found are as they were, and the same call afterwards succeeds.
-func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
+// TestAKillDuringARepeatedCheckKeepsTheResult kills the server while a check of a
+// result runs again: no process of the check is left, the result and the findings of
+// its checks are unchanged, and the same call succeeds afterwards.
+func TestAKillDuringARepeatedCheckKeepsTheResult(t *testing.T) {
 	t.Parallel()
 	srv := newProjectServer(t, changingArg)
 	clone := srv.peopleWork()
@@ -35,18 +35,18 @@ func TestAKillWhileACheckRunsAgainLeavesTheResult(t *testing.T) {
 		testkit.Eventually(t, "the check runs", func() bool { return countProcesses(t, command) > 0 })
 		srv.kill()
 		if err := <-answered; err == nil {
-			t.Fatal("the check was answered before the kill")
+			t.Fatal("the check ended before the kill")
 		}
-		testkit.Eventually(t, "nothing of the check is left", func() bool { return countProcesses(t, command) == 0 })
+		testkit.Eventually(t, "no process of the check is left", func() bool { return countProcesses(t, command) == 0 })
 		srv.start()
 		after := call[task.Result](t, srv.person, "GET", path+"/results/1", nil)
 		if after.Digest != before.Digest || after.State != task.ResultReview || found() != runs {
-			t.Fatalf("the result is %+v, its checks ran %d times; want %s, %d times", after, found(), before.Digest, runs)
+			t.Fatalf("got the result %+v, checks ran %d times; want %s, %d times", after, found(), before.Digest, runs)
 		}
 	}
 	again := call[task.CheckRun](t, srv.person, "POST", path+"/checks/slow/run", map[string]any{})
 	if again.Verdict != task.CheckPassed || found() != runs+1 {
-		t.Errorf("run again: %+v, %d times", again, found())
+		t.Errorf("run again: got %+v, %d times", again, found())
 	}
 }
 

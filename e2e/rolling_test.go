@@ -29,8 +29,8 @@ import (
 const nextVersion = "v99.0.0"
 
 // buildNextVersion builds the program as its next version: linked with another
-// number, and with one more migration, of a table that every claim uses. The
-// returned function waits for it and returns its path.
+// version number, and with one more migration, of a table that every claim uses. The
+// returned function waits for the build and returns its path.
 func buildNextVersion(t *testing.T) func() string {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,20 +62,20 @@ func buildNextVersion(t *testing.T) func() string {
 	}
 }
 
-// rolling is three servers on one PostgreSQL behind a Caddy, which clients use
-// while they are replaced.
+// rolling is three servers on one PostgreSQL behind Caddy, which clients use while
+// the servers are replaced.
 type rolling struct {
 	*cluster
 	t    *testing.T
 	site string
-	send *http.Client // without a limit of time
+	send *http.Client // without a timeout
 	seen *repeats
 
 	mu   sync.Mutex
 	errs []error
 }
 
-// fail notes what a client saw that it must not.
+// fail records what a client must not see.
 func (srv *rolling) fail(err error) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
@@ -112,7 +112,7 @@ func newRolling(t *testing.T, agents map[string]string, config string) *rolling 
 	return srv
 }
 
-// version is that of a server that is alive, else "".
+// version returns the version of a healthy server, or "".
 func (srv *rolling) version(base string) string {
 	res, err := http.Get(base + "/healthz")
 	if err != nil {
@@ -126,12 +126,12 @@ func (srv *rolling) version(base string) string {
 	return is.Version
 }
 
-// api is a client that reaches any of the servers.
+// api returns a client that reaches any of the servers.
 func (srv *rolling) api(token string) *client.Client {
 	return &client.Client{URL: srv.site, Token: token, HTTP: &http.Client{Timeout: patience, Transport: srv.seen}}
 }
 
-// waiting is how many signups wait at all the servers.
+// waiting returns how many signups wait at all servers.
 func (srv *rolling) waiting(reader string) (n int) {
 	for _, s := range srv.servers {
 		var here int
@@ -141,12 +141,12 @@ func (srv *rolling) waiting(reader string) (n int) {
 	return n
 }
 
-// repeats counts what clients send once more.
+// repeats counts the requests that clients repeat.
 type repeats struct {
 	next http.RoundTripper
 	mu   sync.Mutex
 	keys map[string]bool
-	n    map[string]int // by what became of the first time
+	n    map[string]int // by the outcome of the first request
 	last map[string]string
 }
 
@@ -154,7 +154,7 @@ func (r *repeats) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := r.next.RoundTrip(req)
 	key := ""
 	for name, values := range req.Header {
-		if strings.EqualFold(name, "Idempotency-Key") { // not spelt as net/http spells it
+		if strings.EqualFold(name, "Idempotency-Key") { // not in the canonical form of net/http
 			key = values[0]
 		}
 	}
@@ -178,7 +178,7 @@ func (r *repeats) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// TestServersAreUpgradedOneByOne replaces each of three servers by the next
+// TestServersAreUpgradedOneByOne replaces each of three servers with the next
 // version, which changes the schema, while clients work.
 func TestServersAreUpgradedOneByOne(t *testing.T) {
 	t.Parallel()
@@ -193,10 +193,10 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	tokens, dora := first.tokens(), first.token("--agent", "dora")
 	person, reader := srv.api(first.token("--scope", "operate", "--name", "person")), first.token("--scope", "read", "--name", "reader")
 
-	srv.whoeverIsGoneClaimsNothing(person, dora, reader)
+	srv.checkDisconnectedClient(person, dora, reader)
 	next := waitForBuild()
 
-	// Clients that work, one that waits for work, and one that reads the log.
+	// Clients that work, one that waits for work, and one that follows the log.
 	stop, end := context.WithCancel(t.Context())
 	defer end()
 	var around sync.WaitGroup
@@ -218,7 +218,7 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	testkit.Eventually(t, "the run has started", func() bool { return lines(t, folder+"started") == 1 })
 	for i, s := range srv.servers {
 		if strings.Contains(s.log.String(), `"run started"`) {
-			srv.servers[0], srv.servers[i] = s, srv.servers[0] // it is the first to be replaced
+			srv.servers[0], srv.servers[i] = s, srv.servers[0] // it is replaced first
 		}
 	}
 
@@ -231,11 +231,11 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 		select {
 		case got := <-hold.got:
 			if got != title {
-				t.Errorf("the signup that waits got %q, want %q", got, title)
+				t.Errorf("the waiting signup got %q, want %q", got, title)
 			}
-			t.Logf("the signup that waits had its task after %v", time.Since(begun).Round(time.Millisecond))
+			t.Logf("the waiting signup got its task after %v", time.Since(begun).Round(time.Millisecond))
 		case <-time.After(patience):
-			t.Fatal("the signup that waits gets nothing")
+			t.Fatal("the waiting signup got nothing")
 		}
 	}
 
@@ -251,21 +251,21 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	l.readAll(t)
 	l.hist.explain(t)
 	if got := l.hist.check(); got != porcupine.Ok {
-		t.Errorf("the history of claims is %s", got)
+		t.Errorf("the checker says that the history of claims is %s", got)
 	}
-	testkit.Eventually(t, "the stream has told of each task", func() bool { return stream.size() >= len(l.acked)+len(srv.servers)+1 })
+	testkit.Eventually(t, "the stream has reported each task", func() bool { return stream.size() >= len(l.acked)+len(srv.servers)+1 })
 	end()
 	around.Wait()
 	srv.check(l, stream, hold, len(runs), lines(t, folder+"started"))
 	srv.versions()
-	srv.goingBackIsRefused()
+	srv.checkDowngradeIsRefused()
 	whole := exec.CommandContext(t.Context(), next, "check", "--data", first.data, "--set", "database="+first.store)
 	if out, err := whole.CombinedOutput(); err != nil {
 		t.Errorf("check: %v: %s", err, out)
 	}
 }
 
-// paced lets requests go one by one.
+// paced sends requests one at a time.
 type paced struct {
 	next http.RoundTripper
 	pace <-chan time.Time
@@ -280,22 +280,22 @@ func (p paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// replace stops a server and starts the next version in its place.
+// replace stops a server and starts the next version instead.
 func (srv *rolling) replace(s *server, program string) {
 	srv.t.Helper()
 	begun := time.Now()
 	if code := s.term(); code != exitOK {
-		srv.t.Errorf("a server that was stopped ends with exit code %d", code)
+		srv.t.Errorf("a stopped server has exit code %d", code)
 	}
 	stopped := time.Now()
 	if log := s.log.String(); strings.Contains(log, "cut off") {
-		srv.t.Error("a server that was stopped cut off requests")
+		srv.t.Error("a stopped server cut off requests")
 	}
 	var leads int
 	err := srv.db.QueryRow("SELECT count(*) FROM leader WHERE server = $1 AND until > extract(epoch FROM now()) * 1000",
 		s.id()).Scan(&leads)
 	if err != nil || leads > 0 {
-		srv.t.Errorf("a server that was stopped still leads: %d, %v", leads, err)
+		srv.t.Errorf("a stopped server is still the leader: %d, %v", leads, err)
 	}
 	s.program = []string{program}
 	s.start()
@@ -303,8 +303,8 @@ func (srv *rolling) replace(s *server, program string) {
 	srv.t.Logf("stopped after %v, replaced after %v", stopped.Sub(begun).Round(time.Millisecond), time.Since(begun).Round(time.Millisecond))
 }
 
-// whoeverIsGoneClaimsNothing has a client go away that waits behind the proxy.
-func (srv *rolling) whoeverIsGoneClaimsNothing(person *client.Client, token, reader string) {
+// checkDisconnectedClient has a client disconnect that waits behind the proxy.
+func (srv *rolling) checkDisconnectedClient(person *client.Client, token, reader string) {
 	srv.t.Helper()
 	ctx, leave := context.WithCancel(srv.t.Context())
 	gone := make(chan error, 1)
@@ -320,7 +320,7 @@ func (srv *rolling) whoeverIsGoneClaimsNothing(person *client.Client, token, rea
 	made := call[task.Task](srv.t, person, "POST", "/api/tasks", map[string]any{"title": "For whoever is there", "owner": "dora"})
 	got := call[struct{ Task *task.Task }](srv.t, srv.api(token), "POST", "/api/agents/dora/signup", nil).Task
 	if got == nil || got.ID != made.ID {
-		srv.t.Fatalf("the task went to the client that is gone: %+v", got)
+		srv.t.Fatalf("the task was given to the disconnected client: %+v", got)
 	}
 	call[any](srv.t, srv.api(token), "POST", "/api/tasks/"+got.ID.String()+"/complete", map[string]any{"claim": got.Claim.ID})
 }
@@ -342,7 +342,7 @@ func (srv *rolling) hold(ctx context.Context, h *holder, token string) {
 			h.got <- out.Task.Title
 		}
 		if err != nil && ctx.Err() == nil {
-			srv.fail(fmt.Errorf("the signup that waits: %w", err))
+			srv.fail(fmt.Errorf("waiting signup: %w", err))
 			return
 		}
 	}
@@ -351,7 +351,7 @@ func (srv *rolling) hold(ctx context.Context, h *holder, token string) {
 // logReader follows the log through the proxy.
 type logReader struct {
 	mu      sync.Mutex
-	created map[task.ID]int // how often the stream told of a new task
+	created map[task.ID]int // how often the stream reported a new task
 	streams int
 }
 
@@ -361,7 +361,7 @@ func (s *logReader) size() int {
 	return len(s.created)
 }
 
-// follow reads the stream of the log. When it ends, another one continues after the last line.
+// follow reads the log stream. When it ends, another one continues after the last line.
 func (srv *rolling) follow(ctx context.Context, s *logReader, token string) {
 	for last := "0"; ctx.Err() == nil; {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/api/events", nil)
@@ -385,7 +385,7 @@ func (srv *rolling) follow(ctx context.Context, s *logReader, token string) {
 	}
 }
 
-// read reads one stream to its end, and returns the id of its last line.
+// read reads one stream to its end, and returns the ID of its last line.
 func (s *logReader) read(body io.Reader, last string) string {
 	s.mu.Lock()
 	s.streams++
@@ -403,7 +403,7 @@ func (s *logReader) read(body io.Reader, last string) string {
 		}
 		var e task.Event
 		if json.Unmarshal(data, &e) != nil {
-			return last // cut within a line, which comes again
+			return last // cut within a line, which is sent again
 		}
 		last = id
 		if e.Kind == task.EvTaskCreated {
@@ -415,34 +415,34 @@ func (s *logReader) read(body io.Reader, last string) string {
 	return last
 }
 
-// check compares what the clients saw with what must be.
+// check compares what the clients saw with what is expected.
 func (srv *rolling) check(l *load, stream *logReader, hold *holder, runs, starts int) {
 	srv.t.Helper()
 	for _, err := range srv.errs[:min(len(srv.errs), 10)] {
 		srv.t.Error(err)
 	}
 	if n := len(l.hist.lost); n > 0 {
-		srv.t.Errorf("%d signups had no answer", n)
+		srv.t.Errorf("%d signups got no response", n)
 	}
 	for id, n := range stream.created {
 		if n != 1 {
-			srv.t.Errorf("the stream told of task %d %d times", id, n)
+			srv.t.Errorf("the stream reported task %d %d times", id, n)
 		}
 	}
-	// A server that stops ends a stream and a wait once. Whoever comes back at once
-	// is not to meet the same server again.
-	if most := 1 + 2*len(srv.servers); stream.streams > most || hold.calls.Load() > int64(most+len(srv.servers)) {
-		srv.t.Errorf("%d streams and %d waits in one after the other", stream.streams, hold.calls.Load())
+	// A stopping server ends a stream and a wait once. A client that reconnects
+	// immediately must not reach the same server again.
+	if limit := 1 + 2*len(srv.servers); stream.streams > limit || hold.calls.Load() > int64(limit+len(srv.servers)) {
+		srv.t.Errorf("got %d streams and %d waits", stream.streams, hold.calls.Load())
 	}
 	if starts < 2 {
-		srv.t.Errorf("the run was started %d times: the server that was stopped did not end it", starts)
+		srv.t.Errorf("the run was started %d times: the stopped server did not end it", starts)
 	}
 	srv.t.Logf("%d acknowledged creates, %d requests, repeats: %v; %d streams, %d waits; the run was started %d times in %d runs",
 		len(l.acked), l.ops.Load(), srv.seen.n, stream.streams, hold.calls.Load(), starts, runs)
 }
 
-// versions are those that the servers show: all the new one. Who opens a form on
-// one server can send it to another, and is signed in on all.
+// versions checks that every server shows the new version, and that a form opened on
+// one server can be sent to another, with one session for all.
 func (srv *rolling) versions() {
 	srv.t.Helper()
 	b := newBrowser(srv.t)
@@ -454,13 +454,13 @@ func (srv *rolling) versions() {
 			srv.t.Errorf("Settings → About does not show %s", s.address)
 		}
 	}
-	if n := strings.Count(page, nextVersion); n != 1+len(srv.servers) { // of the one that answers, and in the list
+	if n := strings.Count(page, nextVersion); n != 1+len(srv.servers) { // that of the responding server, and in the list
 		srv.t.Errorf("Settings → About shows the new version %d times", n)
 	}
 }
 
-// goingBackIsRefused starts the former version on the new schema.
-func (srv *rolling) goingBackIsRefused() {
+// checkDowngradeIsRefused starts the former version on the new schema.
+func (srv *rolling) checkDowngradeIsRefused() {
 	srv.t.Helper()
 	s := srv.servers[2]
 	s.term()
@@ -470,7 +470,7 @@ func (srv *rolling) goingBackIsRefused() {
 	err := s.tryStart()
 	if log := s.log.String()[before:]; err == nil || !strings.Contains(log, "has schema 9000, this program knows up to") ||
 		!strings.Contains(log, "nothing was changed") {
-		srv.t.Errorf("the former version starts on the new schema: %v, %s", err, log)
+		srv.t.Errorf("the former version started on the new schema: %v, %s", err, log)
 	}
 	s.cmd = nil
 	out, errs, code := s.command("", "token", "create", "--scope", "read")
@@ -481,8 +481,8 @@ func (srv *rolling) goingBackIsRefused() {
 	s.start()
 }
 
-// buildWith builds the program with other files in the place of its own, and
-// returns its path.
+// buildWith builds the program with replaced files, and returns its
+// path.
 func buildWith(t *testing.T, replace map[string]string, flags ...string) (string, error) {
 	dir := t.TempDir()
 	overlay, to := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "taskyard")

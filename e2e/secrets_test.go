@@ -9,9 +9,9 @@ import (
 	"taskyard/task"
 )
 
-// TestABuiltinAgentCannotPostItsSecrets has an agent write the value of a
-// variable that its definition names into everything that it can write, and
-// then looks through the whole database.
+// TestABuiltinAgentCannotPostItsSecrets has an agent write the value of a variable
+// that its definition names into everything that it can write, and then searches the
+// whole database.
 func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 	const secret = `deploy/zebra"crossing`
 	t.Setenv("TEST_DEPLOY_LOGIN", secret)
@@ -43,15 +43,15 @@ func TestABuiltinAgentCannotPostItsSecrets(t *testing.T) {
 	person := s.api(s.token("--scope", "operate"))
 	tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Deploy", "owner": "coder"})
 	if r := waitForRun(t, s, person, tk.ID); r.Status != task.RunCompleted || !strings.Contains(r.Summary, task.Redacted) {
-		t.Fatalf("the run is %s", asJSON(r))
+		t.Fatalf("got the run %s", asJSON(r))
 	}
 	kept := strings.Join(append(s.rows("SELECT content || coalesce(data, '') FROM messages"),
 		append(s.rows("SELECT details FROM steps"), append(s.rows("SELECT changes FROM events"),
 			s.rows("SELECT coalesce(summary, '') FROM tasks")...)...)...), "\n")
 	if strings.Contains(kept, "zebra") {
-		t.Errorf("the secret is kept:\n%s", kept)
+		t.Errorf("the secret was stored:\n%s", kept)
 	}
 	if c := strings.Count(kept, task.Redacted); c < 6 {
-		t.Errorf("only %d texts were redacted:\n%s", c, kept)
+		t.Errorf("got only %d redacted texts:\n%s", c, kept)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// manager is a service manager as the server sees one: a socket that takes its
+// manager is a service manager as the server sees it: a socket that receives its
 // states.
 type manager struct {
 	t    testing.TB
@@ -36,7 +36,7 @@ func newManager(t testing.TB) *manager {
 	return &manager{t, conn, path}
 }
 
-// next returns the next datagram that is none of the watchdog's, unless one is wanted.
+// next returns the next datagram, without those of the watchdog unless one is wanted.
 func (m *manager) next(watchdog bool) string {
 	m.t.Helper()
 	if err := m.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -59,7 +59,7 @@ func (s *server) oneRunCompleted() bool {
 	return s.rows("select count(*) from runs where status = 'completed'")[0] == "1"
 }
 
-func TestTheServiceManagerIsTold(t *testing.T) {
+func TestTheServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
 	s := newServer(t, "serve")
@@ -68,21 +68,21 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	s.file("agents/env.md", "---\nname: env\ndescription: Prints its environment.\ntools: read\nrunner: script\n---\nGo.\n")
 	s.start()
 	if got := m.next(false); !strings.HasPrefix(got, "READY=1\nSTATUS=Serving on "+s.url()) {
-		t.Errorf("at the start it says %q", got)
+		t.Errorf("at the start, got %q", got)
 	}
 	for range 3 {
 		m.next(true)
 	}
 	t.Run("a reload", func(t *testing.T) {
-		s.hangUp()
+		s.sendHUP()
 		var usec int64
 		if got := m.next(false); !strings.HasPrefix(got, "RELOADING=1\n") {
-			t.Errorf("it says %q", got)
+			t.Errorf("got %q", got)
 		} else if _, err := fmt.Sscanf(strings.Split(got, "\n")[1], "MONOTONIC_USEC=%d", &usec); err != nil || usec == 0 {
-			t.Errorf("it says %q", got)
+			t.Errorf("got %q", got)
 		}
 		if got := m.next(false); !strings.HasPrefix(got, "READY=1\n") {
-			t.Errorf("then it says %q", got)
+			t.Errorf("then got %q", got)
 		}
 	})
 	t.Run("programs of agents do not inherit the socket", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 		call[task.Task](t, c, http.MethodPost, "/api/tasks", map[string]any{"title": "x", "owner": "env"})
 		testkit.Eventually(t, "the run has completed", s.oneRunCompleted)
 		if got := s.rows("select count(*) from messages where content like '%NOTIFY_SOCKET%' or content like '%WATCHDOG%'"); got[0] != "0" {
-			t.Error("they do")
+			t.Error("the socket was inherited")
 		}
 	})
 	t.Run("a stop", func(t *testing.T) {
@@ -98,10 +98,10 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := m.next(false); !strings.HasPrefix(got, "STOPPING=1\nSTATUS=Stopping") {
-			t.Errorf("it says %q", got)
+			t.Errorf("got %q", got)
 		}
 		if code := s.term(); code != exitOK {
-			t.Errorf("exit code %d", code)
+			t.Errorf("got exit code %d", code)
 		}
 	})
 }
@@ -134,17 +134,17 @@ func TestASocketOfTheServiceManagerIsServed(t *testing.T) {
 			if s.address = strings.TrimPrefix(at, "http://"); network == "tcp" {
 				s.args = append(s.args, "--set", "log.format=text")
 			}
-			s.start() // with --listen, which does not count
+			s.start() // with --listen, which is ignored
 			c := &client.Client{URL: at, Token: s.token("--scope", "read")}
 			if me := call[client.Me](t, c, http.MethodGet, "/api/me", nil); me.Scope != "read" {
 				t.Errorf("got %+v", me)
 			}
 			if code := s.term(); code != exitOK {
-				t.Errorf("exit code %d", code)
+				t.Errorf("got exit code %d", code)
 			}
 			if network == "unix" {
 				if _, err := os.Lstat(address); err != nil {
-					t.Errorf("the manager's socket is gone: %v", err)
+					t.Errorf("the socket of the manager was removed: %v", err)
 				}
 			}
 		})
@@ -180,9 +180,9 @@ func TestAUnixSocket(t *testing.T) {
 		return fi.Mode()
 	}
 	if got := mode(); got != os.ModeSocket|0o660 {
-		t.Errorf("the mode is %v", got)
+		t.Errorf("got mode %v", got)
 	}
-	t.Run("client commands find it by the file of the service", func(t *testing.T) {
+	t.Run("client commands find it with the configuration of the service", func(t *testing.T) {
 		var out, errs testkit.Buffer
 		token := s.token("--scope", "operate")
 		code := cmd.Run(&cmd.Env{
@@ -193,11 +193,11 @@ func TestAUnixSocket(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 	})
-	t.Run("the bridge of MCP reaches it", func(t *testing.T) {
+	t.Run("the MCP bridge reaches it", func(t *testing.T) {
 		var out testkit.Buffer
 		environ := map[string]string{"TASKYARD_URL": s.address, "TASKYARD_TOKEN": s.token("--agent", "me")}
 		if stderr, code := bridge(t, strings.NewReader(hello), &out, environ); code != exitOK || !strings.Contains(out.String(), "serverInfo") {
-			t.Errorf("exit code %d: %s", code, stderr)
+			t.Errorf("got exit code %d: %s", code, stderr)
 		}
 	})
 	t.Run("a ping needs no token", func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestAUnixSocket(t *testing.T) {
 				Getenv: func(k string) string { return map[string]string{"TASKYARD_URL": address}[k] },
 			}, []string{"ping"})
 			if code != want || want == exitOK && out.String() != "ready\n" {
-				t.Errorf("%s: exit code %d: %s%s", address, code, out.String(), errs.String())
+				t.Errorf("%s: got exit code %d: %s%s", address, code, out.String(), errs.String())
 			}
 		}
 	})
@@ -222,26 +222,26 @@ func TestAUnixSocket(t *testing.T) {
 			t.Errorf("%v: %s", err, other.log.String())
 		}
 	})
-	t.Run("one that a killed server left is replaced", func(t *testing.T) {
+	t.Run("a socket that a killed server left is replaced", func(t *testing.T) {
 		s.kill()
 		mode()
 		s.address = "unix:" + socket + "|0600"
 		s.start()
 		if got := mode(); got != os.ModeSocket|0o600 {
-			t.Errorf("the mode is %v", got)
+			t.Errorf("got mode %v", got)
 		}
 	})
 	t.Run("a stop removes it", func(t *testing.T) {
 		if code := s.term(); code != exitOK {
-			t.Errorf("exit code %d", code)
+			t.Errorf("got exit code %d", code)
 		}
 		for _, path := range []string{socket, filepath.Join(run, "address")} {
 			if _, err := os.Lstat(path); err == nil {
-				t.Errorf("%s is still there", path)
+				t.Errorf("%s still exists", path)
 			}
 		}
 	})
-	t.Run("a file that is no socket stays", func(t *testing.T) {
+	t.Run("a file that is not a socket is kept", func(t *testing.T) {
 		put(t, socket, "mine")
 		if err := s.tryStart(); err == nil || !strings.Contains(s.log.String(), "already exists and is not a socket") {
 			t.Errorf("%v: %s", err, s.log.String())

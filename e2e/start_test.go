@@ -11,11 +11,11 @@ import (
 
 // Every run, every shell command of a built-in agent and every command of the
 // client starts this binary, so no package of ours may do much before main.
-func TestAProcessStartsWithLittle(t *testing.T) {
+func TestAProcessDoesLittleBeforeMain(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), binary(t), supervise.ShimArg)
 	cmd.Env = []string{"GODEBUG=inittrace=1"}
-	trace, _ := cmd.CombinedOutput() // it ends with an error: nobody named a program
+	trace, _ := cmd.CombinedOutput() // it ends with an error, because no program was named
 	own := 0
 	for line := range strings.Lines(string(trace)) {
 		f := strings.Fields(line) // init taskyard/task @3.1 ms, 0.22 ms clock, 12408 bytes, 40 allocs
@@ -24,10 +24,10 @@ func TestAProcessStartsWithLittle(t *testing.T) {
 		}
 		own++
 		if n, err := strconv.Atoi(f[7]); err != nil || n > 64_000 {
-			t.Errorf("prepares more than 64 kB before main (internal/lazyregexp, sync.OnceValue): %s", line)
+			t.Errorf("allocates more than 64 kB before main (internal/lazyregexp, sync.OnceValue): %s", line)
 		}
 	}
 	if own < 5 {
-		t.Errorf("the trace names %d packages of ours:\n%s", own, trace)
+		t.Errorf("got %d of our packages in the trace:\n%s", own, trace)
 	}
 }

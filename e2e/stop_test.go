@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// stubborn is an agent whose odd tasks and whose children ignore TERM.
+// stubborn is an agent that ignores TERM for tasks with odd numbers, and in its children.
 const stubborn = `[ $((TASKYARD_TASK_ID %% 2)) = 0 ] || trap '' TERM
 (setsid sh -c 'trap "" TERM; sleep 903; sleep 903' >/dev/null 2>&1 &)
 nohup sleep 904 >/dev/null 2>&1 &
@@ -22,7 +22,7 @@ while [ ! -e "%s" ]; do sleep 0.05; done
 echo '{"summary":"the file is there","success":true}'
 `
 
-func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
+func TestStopEverythingEndsAllProcessesAndSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
@@ -45,19 +45,19 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	begin := time.Now()
 	out := call[task.Stopped](t, person, "POST", "/api/stop-everything", map[string]string{"reason": "A key leaked."})
 	if len(out.Runs) != 3 {
-		t.Errorf("%d runs were stopped", len(out.Runs))
+		t.Errorf("got %d stopped runs", len(out.Runs))
 	}
 	for _, id := range out.Runs {
 		got := s.rows("SELECT status, phase, reason FROM runs WHERE id = ?", id.String())[0]
 		if !strings.HasPrefix(got, "canceled|by|everything was stopped by user:") || !strings.HasSuffix(got, ": A key leaked.") {
-			t.Errorf("run %s is %s", id, got)
+			t.Errorf("got run %s as %s", id, got)
 		}
 	}
 	testkit.Eventually(t, "no process is left", func() bool { return len(s.processes(nil)) == 0 })
 	took := time.Since(begin)
-	t.Logf("the last process was gone after %v", took)
+	t.Logf("the last process ended after %v", took)
 	if took > 10*time.Second {
-		t.Errorf("that took %v, want 10 s at most", took)
+		t.Errorf("it took %v, want at most 10 s", took)
 	}
 
 	s.kill()
@@ -66,26 +66,26 @@ func TestStopEverythingEndsAllProcessesAndOutlivesARestart(t *testing.T) {
 	var no *client.ResponseError
 	if err := person.Do(t.Context(), "POST", "/api/agents/worker/signup", nil, nil); !errors.As(err, &no) ||
 		no.Code != string(task.CodePaused) || !strings.Contains(no.Detail, "A key leaked.") {
-		t.Errorf("a signup after the restart: %v", err)
+		t.Errorf("for a signup after the restart, got %v", err)
 	}
 	if err := person.Do(t.Context(), "POST", "/api/tasks/"+refused.ID.String()+"/run", nil, nil); err == nil {
-		t.Error("a run by hand was made")
+		t.Error("a manual run was created")
 	}
 	if code := s.term(); code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Errorf("got exit code %d", code)
 	}
 	s.start()
 	if got := s.rows("SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'queued' AND lease = 0")[0]; got != "2" {
-		t.Errorf("%s runs wait in the queue, want the one that waited and that of the wake", got)
+		t.Errorf("got %s queued runs, want the one that waited and that of the wake", got)
 	}
 
 	put(t, goFile, "")
 	call[map[string]any](t, person, "POST", "/api/resume", map[string]string{"reason": "A new key is in place."})
-	testkit.Eventually(t, "what was queued completes", func() bool {
+	testkit.Eventually(t, "the queued runs complete", func() bool {
 		return s.rows("SELECT count(*) FROM runs WHERE status = 'completed'")[0] == "2"
 	})
 	if got := s.rows("SELECT count(*) FROM runs WHERE started_at IS NOT NULL AND started_at >= (SELECT at FROM events " +
 		"WHERE kind = 'yard.paused') AND started_at < (SELECT at FROM events WHERE kind = 'yard.resumed')")[0]; got != "0" {
-		t.Errorf("%s runs started during the pause", got)
+		t.Errorf("got %s runs started during the pause", got)
 	}
 }

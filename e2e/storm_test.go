@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// stormScript takes a lock that its children keep too: a second run of the
+// stormScript takes a lock that its children keep too, so that a second run of the
 // task, or a child that outlived the first, is noticed.
 const stormScript = `exec 9>"%[1]s/lock-$TASKYARD_TASK_ID"
 flock -n 9 || echo "run $TASKYARD_RUN_ID met another of task $TASKYARD_TASK_ID" >>"%[1]s/met"
@@ -23,7 +23,7 @@ sleep 0.$(( $TASKYARD_RUN_ID %% 5 ))
 echo '{"summary":"through","success":true}'
 `
 
-func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
+func TestNoTaskRunsTwiceAtATimeUnderKill(t *testing.T) {
 	t.Parallel()
 	kills := 3
 	if testkit.Whole() {
@@ -42,20 +42,20 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 			call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Work a moment", "owner": "worker"})
 			tasks++
 		}
-		<-time.After(time.Duration(rand.IntN(300)) * time.Millisecond) // any moment of their lives
+		<-time.After(time.Duration(rand.IntN(300)) * time.Millisecond) // at any moment of the runs
 		before := s.rows("SELECT id, lease FROM runs WHERE status = 'running'")
 		if i%3 == 2 {
 			if code := s.term(); code != exitOK {
-				t.Errorf("exit code %d", code)
+				t.Errorf("got exit code %d", code)
 			}
-			s.wantNobody("after the stop", nil)
+			s.wantNoProcesses("after the stop", nil)
 		} else {
 			s.kill()
 		}
 		s.start()
 		for _, run := range s.rows("SELECT id, lease FROM runs WHERE status = 'running'") {
 			if slices.Contains(before, run) {
-				t.Errorf("run %s says that it still runs", strings.ReplaceAll(run, "|", " under lease "))
+				t.Errorf("run %s is still marked as running", strings.ReplaceAll(run, "|", " under lease "))
 			}
 		}
 	}
@@ -63,18 +63,18 @@ func TestNoTaskRunsTwiceAtOnceUnderKill(t *testing.T) {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL AND not_before <= (unixepoch() + 1) * 1000")[0] == "0"
 	})
 	if met, err := os.ReadFile(filepath.Join(notes, "met")); err == nil {
-		t.Errorf("two at once:\n%s", met)
+		t.Errorf("two runs at the same time:\n%s", met)
 	}
 	if got := s.rows("SELECT count(*) FROM tasks")[0]; got != fmt.Sprint(tasks) {
-		t.Errorf("%s tasks, %d were acknowledged", got, tasks)
+		t.Errorf("got %s tasks, want %d as acknowledged", got, tasks)
 	}
 	for _, row := range s.rows("SELECT id, task_id, phase, reason FROM runs WHERE status = 'failed' AND phase <> 'lost'") {
-		t.Errorf("a run failed for another reason than the kills: %s", row)
+		t.Errorf("a run failed for a reason other than the kills: %s", row)
 	}
 	unfinished := s.rows("SELECT t.id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.task_id = t.id AND r.status = 'completed')")
 	if len(unfinished) > 0 {
 		t.Errorf("tasks without a completed run: %v", unfinished)
 	}
 	t.Logf("%d tasks, runs by state: %v", tasks, s.rows("SELECT status, phase, count(*) FROM runs GROUP BY 1, 2"))
-	s.wantNobody("at the end", nil)
+	s.wantNoProcesses("at the end", nil)
 }

@@ -13,9 +13,9 @@ import (
 	"taskyard/task"
 )
 
-// newModelServer starts a server whose built-in agents ask the model server m,
-// with one attempt per run. agents are definitions by name: tools, then what
-// the system prompt says. It returns the server and a reviewer.
+// newModelServer starts a server whose built-in agents use the model server m, with
+// one attempt per run. agents are definitions by name: tools, then the system
+// prompt. It returns the server and a client of a reviewer.
 func newModelServer(t *testing.T, m *modeltest.Server, agents map[string][2]string) (*server, *client.Client) {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -30,7 +30,7 @@ func newModelServer(t *testing.T, m *modeltest.Server, agents map[string][2]stri
 	return s, s.api(s.token("--scope", "review", "--name", "maya-laptop"))
 }
 
-// signedUp is the answer of a signup.
+// signedUp is the response to a signup.
 type signedUp struct {
 	Task *task.Task
 	Held []task.ID
@@ -41,7 +41,7 @@ func signup(t *testing.T, c *client.Client, agent string) signedUp {
 	return call[signedUp](t, c, "POST", "/api/agents/"+agent+"/signup", map[string]any{})
 }
 
-// runsEnded waits until so many runs of a task have ended and none is open.
+// runsEnded waits until this many runs of a task have ended and none is open.
 func (s *server) runsEnded(id task.ID, runs int) {
 	s.t.Helper()
 	testkit.Eventually(s.t, fmt.Sprintf("%d runs of task %d have ended", runs, id), func() bool {
@@ -49,9 +49,8 @@ func (s *server) runsEnded(id task.ID, runs int) {
 	})
 }
 
-// findPrompt returns the prompt that began the run of a request, and how many
-// messages there are from it on: a run that was woken begins with the
-// conversation before.
+// findPrompt returns the prompt that started the run of a request, and the number of
+// messages from it on: a woken run starts with the earlier conversation.
 func findPrompt(r modeltest.Request) (prompt string, messages int) {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if m := r.Messages[i]; strings.Contains(m.Text, "Text between a line [[") {
@@ -61,8 +60,8 @@ func findPrompt(r modeltest.Request) (prompt string, messages int) {
 	return r.Messages[0].Text, len(r.Messages)
 }
 
-// prompts are those that began the runs of an agent, by what its system
-// prompt says.
+// prompts returns the prompts that started the runs of an agent, identified by its
+// system prompt.
 func prompts(m *modeltest.Server, system string) (list []string) {
 	for _, r := range m.Turns() {
 		if prompt, n := findPrompt(r); r.System == system && n == 1 {
@@ -72,9 +71,9 @@ func prompts(m *modeltest.Server, system string) (list []string) {
 	return list
 }
 
-// TestStory01AnAnswerFindsItsAgent has an agent ask a question and end, and a
+// TestStory01AnAnswerReachesItsAgent has an agent ask a question and end, and a
 // person answer.
-func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
+func TestStory01AnAnswerReachesItsAgent(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		prompt, n := findPrompt(r)
@@ -92,7 +91,7 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 		call[task.Message](t, person, "POST", "/api/tasks/"+id.String()+"/reply", map[string]any{"content": text})
 	}
 
-	t.Run("an agent that is started begins its next run with it", func(t *testing.T) {
+	t.Run("an agent that Taskyard starts gets it in its next run", func(t *testing.T) {
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint it", "owner": "painter"})
 		s.runsEnded(tk.ID, 1)
 		reply(tk.ID, "Use the green one.")
@@ -100,38 +99,38 @@ func TestStory01AnAnswerFindsItsAgent(t *testing.T) {
 		got := prompts(m, "You paint.")
 		if len(got) != 2 || !strings.Contains(got[1], "reason for this run: answer by user:maya-laptop") ||
 			!strings.Contains(got[1], "I wait for the answer.") {
-			t.Errorf("the prompts are %q", got)
+			t.Errorf("got the prompts %q", got)
 		}
 		if now := call[task.Task](t, person, "GET", "/api/tasks/"+tk.ID.String(), nil); now.Runs[1].Summary != "Painted it green." {
-			t.Errorf("the runs are %s", asJSON(now.Runs))
+			t.Errorf("got the runs %s", asJSON(now.Runs))
 		}
 	})
 
-	t.Run("an agent that pulls gets it by its next signup, with the answer", func(t *testing.T) {
+	t.Run("a pulling agent gets its task with the answer by its next signup", func(t *testing.T) {
 		puller := s.api(s.token("--agent", "puller"))
 		asked := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint the door", "owner": "puller"})
 		signup(t, puller, "puller")
 		call[task.Message](t, puller, "POST", "/api/tasks/"+asked.ID.String()+"/notify",
 			map[string]any{"message": "Which color?", "needsReply": true})
 		if got := signup(t, puller, "puller"); got.Task != nil || len(got.Held) > 0 {
-			t.Fatalf("it got %s while the question is open", asJSON(got))
+			t.Fatalf("got %s while the question is open", asJSON(got))
 		}
 		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "More urgent", "owner": "puller", "priority": 9})
 		if urgent := signup(t, puller, "puller"); urgent.Task == nil || urgent.Task.Priority != 9 {
-			t.Fatalf("before the answer it got %s", asJSON(urgent))
+			t.Fatalf("before the answer, got %s", asJSON(urgent))
 		}
 		call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "As urgent", "owner": "puller", "priority": 9})
 		reply(asked.ID, "Use the red one.")
 		got := signup(t, puller, "puller").Task
 		if got == nil || got.ID != asked.ID || got.Comments[len(got.Comments)-1].Content != "Use the red one." {
-			t.Errorf("after the answer it got %s", asJSON(got))
+			t.Errorf("after the answer, got %s", asJSON(got))
 		}
 	})
 }
 
-// TestStory02AParentHearsOfBothOnce has a parent delegate two tasks and end its
+// TestStory02AParentGetsBothResultsOnce has a parent delegate two tasks and end its
 // turn; one is completed, one denied.
-func TestStory02AParentHearsOfBothOnce(t *testing.T) {
+func TestStory02AParentGetsBothResultsOnce(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		first, n := findPrompt(r)
@@ -152,7 +151,7 @@ func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 	s.runsEnded(tk.ID, 1)
 	runs := s.rows("SELECT id FROM runs WHERE agent = 'reader' AND phase = 'approval' ORDER BY id")
 	if len(runs) != 2 {
-		t.Fatalf("%d runs wait for approval", len(runs))
+		t.Fatalf("got %d runs that wait for approval", len(runs))
 	}
 	call[task.Run](t, person, "POST", "/api/runs/"+runs[0]+"/approve", map[string]any{"scope": "once"})
 	testkit.Eventually(t, "the first has ended", func() bool {
@@ -162,7 +161,7 @@ func TestStory02AParentHearsOfBothOnce(t *testing.T) {
 	s.runsEnded(tk.ID, 2)
 	got := prompts(m, "You delegate.")
 	if len(got) != 2 {
-		t.Fatalf("the parent ran %d times", len(got))
+		t.Fatalf("got %d runs of the parent", len(got))
 	}
 	wants(t, got[1], "auth.go checks tokens twice.", "Only read it.", "canceled (denied), by person maya-laptop]]")
 }
@@ -191,14 +190,14 @@ func TestStory04TheNextRunKnowsWhatFailed(t *testing.T) {
 	s.runsEnded(tk.ID, 2)
 	got := prompts(m, "You code.")
 	if len(got) != 2 {
-		t.Fatalf("%d runs began", len(got))
+		t.Fatalf("got %d runs", len(got))
 	}
 	wants(t, got[1], "0. [x] Read\n1. [x] Write\n2. [x] Test\n3. [ ] Tell", "run 1 of agent coder, failed (auth)", "the key is worn out")
 }
 
-// TestStory03AnApprovalMayComeAfterTheTimeLimit has a parent wait for an
-// approval that comes after its own time limit, and another whose run ends
-// before it comes.
+// TestStory03AnApprovalMayComeAfterTheTimeLimit has a parent wait for an approval
+// that is given after the parent's time limit, and another whose run ends before
+// that.
 func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -217,7 +216,7 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 		case strings.Contains(first, "Do not wait"):
 			return modeltest.Step{Wait: hang}
 		}
-		return modeltest.Step{Text: "It was told: " + last.Results[0].Text}
+		return modeltest.Step{Text: "It got: " + last.Results[0].Text}
 	})
 	s, person := newModelServer(t, m, map[string][2]string{
 		"boss": {"task, read\ntimeout: 3s", "You delegate."}, "reader": {"read", "You read."},
@@ -227,7 +226,7 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 		t.Helper()
 		run := s.rows("SELECT r.id FROM runs r JOIN tasks t ON t.id = r.task_id WHERE t.parent_id = ? AND r.phase = 'approval'", of)
 		if len(run) != 1 {
-			t.Fatalf("%d runs wait for approval", len(run))
+			t.Fatalf("got %d runs that wait for approval", len(run))
 		}
 		call[task.Run](t, person, "POST", "/api/runs/"+run[0]+"/approve", map[string]any{"scope": "once"})
 	}
@@ -239,25 +238,25 @@ func TestStory03AnApprovalMayComeAfterTheTimeLimit(t *testing.T) {
 			return s.rows("SELECT count(*) FROM runs WHERE task_id = ? AND started_at < ?", tk.ID, before)[0] == "1"
 		})
 		if got := s.rows("SELECT status || summary || reason FROM runs WHERE task_id = ?", tk.ID); got[0] != "running" {
-			t.Fatalf("the parent is %v", got)
+			t.Fatalf("got the parent as %v", got)
 		}
 		approve(t, tk.ID)
 		s.runsEnded(tk.ID, 1)
 		r := call[task.Run](t, person, "GET", "/api/runs/"+s.rows("SELECT id FROM runs WHERE task_id = ?", tk.ID)[0], nil)
 		if r.Status != task.RunCompleted || !strings.Contains(r.Summary, "The answer is 42.") || r.WaitedMs < 1000 {
-			t.Errorf("the parent ended %s", asJSON(r))
+			t.Errorf("got the ended parent %s", asJSON(r))
 		}
 	})
 	t.Run("an approval is valid after the end of its parent, which is resumed", func(t *testing.T) {
 		tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Do not wait", "owner": "boss"})
 		s.runsEnded(tk.ID, 1)
 		if got := s.rows("SELECT status || '/' || phase FROM runs WHERE task_id = ?", tk.ID); got[0] != "failed/timeout" {
-			t.Fatalf("the parent is %v", got)
+			t.Fatalf("got the parent as %v", got)
 		}
 		approve(t, tk.ID)
 		s.runsEnded(tk.ID, 2)
 		if got := s.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC LIMIT 1", tk.ID); got[0] != "It is 42." {
-			t.Errorf("the parent said %q", got)
+			t.Errorf("got the summary %q", got)
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// TestStory05AHandOverCarriesWhatWasFound has an agent that pulls hand its task
-// to one that is started.
-func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
+// TestStory05AHandOverIncludesTheFindings has a pulling agent hand over its task to
+// one that Taskyard starts.
+func TestStory05AHandOverIncludesTheFindings(t *testing.T) {
 	t.Parallel()
 	m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 		first, n := findPrompt(r)
@@ -28,20 +28,20 @@ func TestStory05AHandOverCarriesWhatWasFound(t *testing.T) {
 	call[any](t, puller, "POST", "/api/tasks/"+tk.ID.String()+"/move", map[string]any{
 		"currentAgent": "puller", "newAgent": "fixer", "comment": "The leak is in cache.go.", "claim": mine.Claim.ID,
 	})
-	testkit.Eventually(t, "the new owner quotes what was found", func() bool {
+	testkit.Eventually(t, "the new owner quotes the findings", func() bool {
 		return len(s.rows("SELECT 1 FROM messages WHERE task_id = ? AND author = 'fixer' AND content = 'puller found: The leak is in cache.go.'",
 			tk.ID)) == 1
 	})
 	for _, act := range []string{"complete", "heartbeat", "release"} {
 		err := puller.Do(t.Context(), "POST", "/api/tasks/"+tk.ID.String()+"/"+act, map[string]any{"claim": mine.Claim.ID}, nil)
 		if err == nil || !strings.Contains(err.Error(), "409 stale_claim") && !strings.Contains(err.Error(), "403") {
-			t.Errorf("%s by the former owner: %v", act, err)
+			t.Errorf("%s by the former owner: got %v", act, err)
 		}
 	}
 }
 
-// TestStory06ARestartedAgentFindsItsWork has an agent's process begin again in
-// the middle of a task, by MCP, over HTTP and on the command line.
+// TestStory06ARestartedAgentFindsItsWork restarts an agent's process in the middle of
+// a task, with MCP, HTTP and the command line.
 func TestStory06ARestartedAgentFindsItsWork(t *testing.T) {
 	t.Parallel()
 	s, person := newModelServer(t, modeltest.New(t), nil)
@@ -55,23 +55,22 @@ func TestStory06ARestartedAgentFindsItsWork(t *testing.T) {
 
 	again := signup(t, s.api(token), "puller")
 	if again.Task != nil || len(again.Held) != 1 || again.Held[0] != tk.ID {
-		t.Fatalf("the next process is told %s", asJSON(again))
+		t.Fatalf("the next process got %s", asJSON(again))
 	}
 	(&shell{t, map[string]string{"TASKYARD_URL": s.url(), "TASKYARD_TOKEN": token}}).fails(client.ExitNothing,
 		"it holds #"+tk.ID.String(), "task", "claim")
 	now := call[task.Task](t, puller, "GET", "/api/tasks/"+tk.ID.String(), nil)
 	if !now.Steps[0].Done || now.Steps[1].Done || now.Claim == nil {
-		t.Fatalf("it finds %s", asJSON(now))
+		t.Fatalf("got the task %s", asJSON(now))
 	}
 	done := call[task.Task](t, puller, "POST", "/api/tasks/"+tk.ID.String()+"/complete",
 		map[string]any{"claim": now.Claim.ID, "summary": "Both."})
 	if done.Status != task.Done {
-		t.Errorf("the task is %s", done.Status)
+		t.Errorf("got the task as %s", done.Status)
 	}
 }
 
-// TestStory08ACommentReachesTheNextRunOnce has a person comment while a run
-// works.
+// TestStory08ACommentReachesTheNextRunOnce has a person comment during a run.
 func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -91,7 +90,7 @@ func TestStory08ACommentReachesTheNextRunOnce(t *testing.T) {
 	const comment = "Use the cheap paint."
 	if len(got) != 2 || strings.Count(strings.Join(got, ""), comment) != 1 || !strings.Contains(got[1], comment) ||
 		!strings.Contains(got[1], "reason for this run: comment by user:maya-laptop") {
-		t.Errorf("the prompts are %q", got)
+		t.Errorf("got the prompts %q", got)
 	}
 	testkit.Eventually(t, "nothing follows", func() bool {
 		return s.rows("SELECT run_id IS NULL FROM tasks WHERE id = ?", tk.ID)[0] == "1"

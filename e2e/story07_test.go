@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// TestStory07AChildWorksInTheFilesOfItsParent has an agent delegate what seed
-// 002 names as an example, and read what came of it.
+// TestStory07AChildWorksInTheFilesOfItsParent has an agent delegate a refactoring, and
+// read the result.
 func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 	t.Parallel()
 	const request = "Refactor the authentication module in auth.go to use the new token system"
@@ -43,7 +43,7 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 	for name, c := range map[string]struct {
 		system    string
 		workspace func(repo string) string
-		want      []string // in what the parent reads at last, or is told
+		want      []string // in the last file that the parent reads, or in a tool result
 		not       string
 	}{
 		"in its private folder": {
@@ -95,22 +95,22 @@ func TestStory07AChildWorksInTheFilesOfItsParent(t *testing.T) {
 			})
 			tk := call[task.Task](t, person, "POST", "/api/tasks", map[string]any{"title": "Use the new tokens", "owner": "boss"})
 			s.runsEnded(tk.ID, 1)
-			told := ""
+			results := ""
 			for _, r := range m.Turns() {
 				for _, result := range r.Last().Results {
 					if r.System == c.system {
-						told += result.Text + "\n"
+						results += result.Text + "\n"
 					}
 				}
 			}
 			for _, want := range c.want {
-				if !strings.Contains(told, want) {
-					t.Errorf("the parent is not told %q:\n%s", want, told)
+				if !strings.Contains(results, want) {
+					t.Errorf("the parent did not get %q:\n%s", want, results)
 				}
 			}
-			last := told[max(0, strings.LastIndex(told, "package auth")):]
+			last := results[max(0, strings.LastIndex(results, "package auth")):]
 			if strings.Contains(last, c.not) {
-				t.Errorf("the parent reads %q at last", last)
+				t.Errorf("the parent last read %q", last)
 			}
 		})
 	}

@@ -16,9 +16,9 @@ import (
 	"taskyard/task"
 )
 
-// handingArg makes this binary an agent that, inside its run, has the agent of
-// the next argument do something by every way that a run has, and hands its
-// own task over at the end.
+// handingArg makes this binary an agent that, in its run, makes the agent of the next
+// argument do something in every way that a run can, and hands over its own task at
+// the end.
 const handingArg = "handing-agent"
 
 func handingMain() int {
@@ -61,9 +61,9 @@ func (s *server) tool(token, name string, args map[string]any) {
 	}
 }
 
-// rightsServer is a server with reader, who may read and hand work on, and two
-// agents with a shell, whose programs note the tasks that they executed:
-// root, and free, whose runs wait for nobody.
+// rightsServer is a server with reader, who may read and hand over work, and two
+// agents with a shell, whose programs note the tasks that they executed: root, and
+// free, whose runs need no approval.
 type rightsServer struct {
 	*server
 	person *client.Client
@@ -104,7 +104,7 @@ command = [%q, %q, "free"]
 	return srv
 }
 
-// mine is a person's task of reader, which reader has claimed.
+// mine creates a task of reader, made by a person and claimed by reader.
 func (srv *rightsServer) mine() string {
 	srv.t.Helper()
 	tk := call[task.Task](srv.t, srv.person, "POST", "/api/tasks",
@@ -113,8 +113,8 @@ func (srv *rightsServer) mine() string {
 	return tk.ID.String()
 }
 
-// theirs is a person's task of an agent below a task of reader, paused until a
-// change of it is made.
+// theirs creates a person's task of an agent below a task of reader, paused until it
+// is changed.
 func (srv *rightsServer) theirs(to string, change func(id string)) string {
 	srv.t.Helper()
 	call[any](srv.t, srv.person, "POST", "/api/pause", map[string]any{"agent": to, "reason": "wait"})
@@ -125,11 +125,11 @@ func (srv *rightsServer) theirs(to string, change func(id string)) string {
 	return tk.ID.String()
 }
 
-// newest is the task that was made last.
+// newest returns the task that was created last.
 func (srv *rightsServer) newest() string { return srv.rows("SELECT max(id) FROM tasks")[0] }
 
-// actions returns every way in which reader can make an agent do something.
-// Each returns the task.
+// actions returns every way in which reader can make an agent do something. Each
+// returns the task.
 func (srv *rightsServer) actions(to string) map[string]func() string {
 	post := func(path string, body map[string]any) { call[any](srv.t, srv.agent, "POST", path, body) }
 	patch := func(id string, body map[string]any) { call[any](srv.t, srv.agent, "PATCH", "/api/tasks/"+id, body) }
@@ -211,7 +211,7 @@ func (srv *rightsServer) actions(to string) map[string]func() string {
 	}
 }
 
-// executed are the tasks whose program ran.
+// executed returns the tasks whose program ran.
 func (srv *rightsServer) executed() string {
 	b, err := os.ReadFile(srv.done)
 	if err != nil && !os.IsNotExist(err) {
@@ -220,8 +220,8 @@ func (srv *rightsServer) executed() string {
 	return string(b)
 }
 
-// TestStory09 has an agent without a shell try by every way to have a shell
-// used.
+// TestStory09 has an agent without a shell try every way to make another agent use
+// one.
 func TestStory09(t *testing.T) {
 	t.Parallel()
 	srv := newRightsServer(t)
@@ -233,14 +233,14 @@ func TestStory09(t *testing.T) {
 		return "SELECT r.status, r.phase, r.approval_why, coalesce(json_extract(r.spec, '$.tools'), '') FROM runs r WHERE r.task_id = " +
 			id + " ORDER BY r.id DESC LIMIT 1"
 	}
-	// waits checks that the run of a task waits, and that people are told why.
+	// waits checks that the run of a task waits, and that people see why.
 	waits := func(t *testing.T, id, who, way string) {
 		testkit.Eventually(t, "a run of task "+id, func() bool {
 			row := srv.rows(run(id))
 			return len(row) == 1 && strings.HasPrefix(row[0], "pending|approval|")
 		})
 		if got, why := srv.rows(run(id))[0], who+", who lacks bash"; !strings.Contains(got, why) && !strings.HasPrefix(way, "delegate") {
-			t.Errorf("%s: the run is %s; it should say %q", way, got, why)
+			t.Errorf("%s: got the run %s, want %q", way, got, why)
 		}
 	}
 	// lesser checks that the run of a task had no shell.
@@ -250,7 +250,7 @@ func TestStory09(t *testing.T) {
 			return len(row) == 1 && strings.HasPrefix(row[0], "completed|")
 		})
 		if got := srv.rows(run(id))[0]; strings.Contains(got, "bash") {
-			t.Errorf("%s: the run is %s", way, got)
+			t.Errorf("%s: got the run %s", way, got)
 		}
 	}
 	t.Run("inside a run", func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestStory09(t *testing.T) {
 				return srv.rows("SELECT count(*) FROM runs WHERE agent = ? AND ended_at IS NOT NULL", agent)[0] == "1"
 			})
 			if got := srv.rows("SELECT status, summary FROM runs WHERE agent = ?", agent)[0]; got != "completed|handed over" {
-				t.Fatalf("%s: %s", agent, got)
+				t.Fatalf("%s: got %s", agent, got)
 			}
 			for _, row := range srv.rows("SELECT id, title FROM tasks WHERE created_by = ? OR id = ?", agent, id) {
 				k, title, _ := strings.Cut(row, "|")
@@ -272,15 +272,15 @@ func TestStory09(t *testing.T) {
 		}
 	})
 	for way, do := range srv.actions("root") {
-		t.Run(way+" to one whose runs wait", func(t *testing.T) { waits(t, do(), "reader", way) })
+		t.Run(way+" to an agent whose runs need approval", func(t *testing.T) { waits(t, do(), "reader", way) })
 	}
 	if got := srv.executed(); strings.Contains(got, "root ") {
-		t.Errorf("without a person there ran:\n%s", got)
+		t.Errorf("without a person, got the executed tasks\n%s", got)
 	}
 	for way, do := range srv.actions("free") {
-		t.Run(way+" to one whose runs do not", func(t *testing.T) { lesser(t, do(), way) })
+		t.Run(way+" to an agent whose runs do not", func(t *testing.T) { lesser(t, do(), way) })
 	}
-	t.Run("an import is not for agents", func(t *testing.T) {
+	t.Run("agents cannot import", func(t *testing.T) {
 		_, errs, code := srv.command("", "import", filepath.Join(t.TempDir(), "none"))
 		if code == exitOK {
 			t.Errorf("%d %s", code, errs)
@@ -292,7 +292,7 @@ func TestStory09(t *testing.T) {
 		r := srv.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
 		got := call[task.Run](t, srv.person, "GET", "/api/runs/"+r, nil)
 		if got.Approval == nil || got.Approval.Why != "handed over by reader, who lacks bash" {
-			t.Errorf("the run is %s", asJSON(got))
+			t.Errorf("got the run %s", asJSON(got))
 		}
 		call[any](t, srv.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})
 		testkit.Eventually(t, "it runs", func() bool { return slices.Contains(strings.Split(srv.executed(), "\n"), "root "+id) })

@@ -8,14 +8,14 @@ import (
 	"taskyard/task"
 )
 
-// TestStory10 changes, byte by byte, what approved runs would do before they
-// start, and what an approval of all runs of a task covers.
+// TestStory10 changes, byte by byte, what approved runs would do, before they start.
+// It also tests what an approval of all runs of a task covers.
 func TestStory10(t *testing.T) {
 	t.Parallel()
 	srv := newRightsServer(t)
 	person := srv.token("--scope", "review", "--name", "reviewer")
 	review := srv.api(person)
-	// approved is a run of root that was approved while root is paused.
+	// approved returns a run of root that was approved while root is paused.
 	approved := func(t *testing.T, scope string) (tk task.Task, run string) {
 		call[any](t, srv.person, "POST", "/api/pause", map[string]any{"agent": "root", "reason": "wait"})
 		tk = call[task.Task](t, srv.agent, "POST", "/api/tasks",
@@ -26,18 +26,18 @@ func TestStory10(t *testing.T) {
 		return tk, run
 	}
 	resume := func(t *testing.T) { call[any](t, srv.person, "POST", "/api/resume", map[string]any{"agent": "root"}) }
-	// asked checks that a run waits again, and shows the page that says so.
+	// asked checks that a run waits again, and that its page says why.
 	asked := func(t *testing.T, run string, words ...string) {
 		testkit.Eventually(t, "run "+run+" waits again", func() bool {
 			return srv.rows("SELECT status, phase, decision FROM runs WHERE id = ?", run)[0] == "pending|approval|"
 		})
 		if strings.Contains(srv.executed(), "root "+srv.rows("SELECT task_id FROM runs WHERE id = ?", run)[0]+"\n") {
-			t.Error("it ran all the same")
+			t.Error("it ran nevertheless")
 		}
 		text := srv.page(person, "/approvals/"+run)
 		for _, w := range words {
 			if !strings.Contains(text, w) {
-				t.Errorf("the page does not say %q", w)
+				t.Errorf("the page does not contain %q", w)
 			}
 		}
 	}
@@ -69,18 +69,18 @@ func TestStory10(t *testing.T) {
 			call[any](t, review, "POST", "/api/tasks/"+tk.ID.String()+"/cancel", map[string]any{})
 		})
 	}
-	t.Run("what a stranger says after an approval of all runs", func(t *testing.T) {
+	t.Run("a comment of another agent after an approval of all runs", func(t *testing.T) {
 		tk, run := approved(t, "task")
 		call[any](t, srv.agent, "POST", "/api/tasks/"+tk.ID.String()+"/comments", map[string]any{"content": "and delete all"})
 		resume(t)
 		asked(t, run, "What changed since the previous request", "comment by reader, who lacks bash")
 	})
-	t.Run("unchanged, it runs as it was approved", func(t *testing.T) {
+	t.Run("an unchanged run is executed as approved", func(t *testing.T) {
 		tk, run := approved(t, "once")
 		resume(t)
 		testkit.Eventually(t, "it ends", func() bool { return srv.rows("SELECT status FROM runs WHERE id = ?", run)[0] == "completed" })
 		if !strings.Contains(srv.executed(), "root "+tk.ID.String()+"\n") {
-			t.Errorf("there ran %q", srv.executed())
+			t.Errorf("got the executed tasks %q", srv.executed())
 		}
 	})
 }

@@ -17,13 +17,13 @@ import (
 	"taskyard/task"
 )
 
-// heldOpen is a signup that waits and a stream of events, with one token.
+// heldOpen is a waiting signup and an event stream, with one token.
 type heldOpen struct {
-	call   chan error // the end of the signup
-	stream chan error // that of the stream
+	call   chan error // the result of the signup
+	stream chan error // the end of the stream
 }
 
-// holdOpen begins both and returns when the server holds them.
+// holdOpen starts both and returns when the server holds them.
 func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
 	t.Helper()
 	h := heldOpen{make(chan error, 1), make(chan error, 1)}
@@ -38,7 +38,7 @@ func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("the stream: %v, %v", res, err)
+		t.Fatalf("for the stream, got %v, %v", res, err)
 	}
 	go func() {
 		defer res.Body.Close()
@@ -63,17 +63,17 @@ func (s *server) metric(token, name string) string {
 	return ""
 }
 
-// end waits until both have ended, the call with a refusal.
+// end waits until both have ended, the signup with a refusal.
 func (h heldOpen) end(t *testing.T) {
 	t.Helper()
 	var no *client.ResponseError
 	select {
 	case err := <-h.call:
 		if !errors.As(err, &no) || no.Status != http.StatusUnauthorized {
-			t.Errorf("the waiting signup ended with %v", err)
+			t.Errorf("for the waiting signup, got %v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("the signup still waits")
+		t.Error("the signup is still waiting")
 	}
 	select {
 	case <-h.stream:
@@ -113,13 +113,13 @@ func TestStory12(t *testing.T) {
 		}
 	}
 
-	t.Run("that of an agent", func(t *testing.T) {
+	t.Run("the token of an agent", func(t *testing.T) {
 		h := holdOpen(t, srv.server, srv.server.token("--agent", "pull", "--name", "puller"), "pull")
 		revoke("name = 'puller'")
 		h.end(t)
 		free("pull")
 	})
-	t.Run("that of a run", func(t *testing.T) {
+	t.Run("the token of a run", func(t *testing.T) {
 		tk := call[task.Task](t, admin, "POST", "/api/tasks", map[string]any{"title": "Do it here", "owner": "near"})
 		var token string
 		testkit.Eventually(t, "the agent works", func() bool {
@@ -130,27 +130,27 @@ func TestStory12(t *testing.T) {
 		h := holdOpen(t, srv.server, token, "near")
 		revoke("run_id = (SELECT id FROM runs WHERE task_id = ?)", tk.ID.String())
 		h.end(t)
-		testkit.Eventually(t, "its program is gone", func() bool { return len(srv.processes(nil)) == 0 })
+		testkit.Eventually(t, "its program has ended", func() bool { return len(srv.processes(nil)) == 0 })
 		if got := srv.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
 			tk.ID.String())[0]; got != "canceled|by|its token was revoked" {
-			t.Errorf("the run is %s", got)
+			t.Errorf("got the run %s", got)
 		}
 	})
-	t.Run("that of a worker", func(t *testing.T) {
+	t.Run("the token of a worker", func(t *testing.T) {
 		w := srv.work("--labels", "gpu", "--parallel", "2") // one executes, one waits for a run
 		tk := srv.create()
 		testkit.Eventually(t, "the agent and its child run", func() bool { return srv.programs() >= 3 })
 		revoke("name = 'machines'")
-		testkit.Eventually(t, "its programs are gone", func() bool { return srv.programs() == 0 })
+		testkit.Eventually(t, "its programs have ended", func() bool { return srv.programs() == 0 })
 		if err := w.Wait(); err == nil {
-			t.Error("the worker ended as if nothing were wrong")
+			t.Error("the worker exited without an error")
 		}
 		if got := srv.rows("SELECT status, phase, reason FROM runs WHERE task_id = ?",
 			tk.ID.String())[0]; got != "failed|lost|the token of its worker was revoked" {
-			t.Errorf("the run is %s", got)
+			t.Errorf("got the run %s", got)
 		}
 	})
-	t.Run("that of an agent that is removed, and that a new one of its name does not revive", func(t *testing.T) {
+	t.Run("the token of a removed agent, which a new agent of the same name does not revive", func(t *testing.T) {
 		for _, id := range srv.rows("SELECT id FROM tasks WHERE owner = 'pull' AND status = 'active'") {
 			call[map[string]any](t, admin, "POST", "/api/tasks/"+id+"/cancel", map[string]string{"reason": "Not needed."})
 		}
@@ -167,10 +167,10 @@ func TestStory12(t *testing.T) {
 		var no *client.ResponseError
 		if err := srv.api(secret).Do(t.Context(), http.MethodGet, "/api/tasks", nil, nil); !errors.As(err, &no) ||
 			no.Status != http.StatusUnauthorized {
-			t.Errorf("with the old token: %v", err)
+			t.Errorf("with the old token, got %v", err)
 		}
 	})
 	if strings.Contains(srv.log.String(), `"level":"ERROR"`) {
-		t.Error("the log has errors")
+		t.Error("the log contains errors")
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"taskyard/task"
 )
 
-// Story 14: the server is killed between each two system calls of claim,
-// complete, approve, the end of a run, backup, restore and migration. After a
-// restart the outcome is the old or the new one.
+// Story 14: the server is killed between any two system calls of a claim, a
+// completion, an approval, the end of a run, a backup, a restore and a migration.
+// After a restart, the outcome is the old or the new one.
 
-// steps are the system calls at which something is killed: a third of a few, a
-// few, or in the thorough form as many as there are.
+// steps yields the system calls at which something is killed: in the short form a
+// third of few, otherwise few, or in the thorough form as many as there are.
 func steps(few ...int) func(yield func(int) bool) {
 	return func(yield func(int) bool) {
 		if !testkit.Thorough() {
@@ -35,7 +35,7 @@ func steps(few ...int) func(yield func(int) bool) {
 	}
 }
 
-// copyFolder copies a data folder to a new place.
+// copyFolder copies a data folder to a new location.
 func copyFolder(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
@@ -61,9 +61,9 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// leftByAKill is an instance whose server was killed, with two tasks, and a
-// backup of its first. Since then the configuration has changed, and an agent
-// has gone while another one came.
+// leftByAKill returns an instance whose server was killed, with two tasks, and a
+// backup of its first task. Since the backup, the configuration changed, and one
+// agent was replaced by another.
 func leftByAKill(t *testing.T) (data, backup string) {
 	t.Helper()
 	s := newServer(t, "serve")
@@ -141,10 +141,10 @@ func TestStory14Restore(t *testing.T) {
 			}
 			for _, f := range left {
 				if strings.Contains(f, "restor") || strings.Contains(f, "partial") {
-					t.Errorf("killed at %d: %s is left", n, f)
+					t.Errorf("killed at %d: %s was left", n, f)
 				}
 				if strings.HasPrefix(f, "replaced-") && got == before {
-					t.Errorf("killed at %d: nothing was replaced, and %s is there", n, f)
+					t.Errorf("killed at %d: nothing was replaced, but %s exists", n, f)
 				}
 			}
 			if !killed {
@@ -167,7 +167,7 @@ func TestStory14Backup(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "data")
 			must(t, "", "restore", "--data", to, file)
 			if got := describeInstance(t, to); got != "2 tasks, [later], attempts = 4" {
-				t.Errorf("killed at %d: the backup holds %s", n, got)
+				t.Errorf("killed at %d: the backup contains %s", n, got)
 			}
 		} else if !killed {
 			t.Error(err)
@@ -180,19 +180,19 @@ func TestStory14Backup(t *testing.T) {
 	must(t, "", "backup", "--data", data, last)
 	for _, f := range names(t, dir) {
 		if !strings.HasSuffix(f, ".tar.zst") || strings.HasPrefix(f, ".") {
-			t.Errorf("%s is left by a killed backup", f)
+			t.Errorf("%s was left by a killed backup", f)
 		}
 	}
 	fi, err := os.Stat(last)
 	if err != nil || fi.Mode().Perm() != 0o600 {
-		t.Errorf("mode of a backup: %v, %v", fi.Mode(), err)
+		t.Errorf("got the mode %v of a backup, %v", fi.Mode(), err)
 	}
 }
 
 func TestStory14Migration(t *testing.T) {
 	t.Parallel()
 	needsStrace(t)
-	// An instance of the first version, with something in it.
+	// An instance of the first version, with some data.
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o700); err != nil {
 		t.Fatal(err)
@@ -225,11 +225,11 @@ func TestStory14Migration(t *testing.T) {
 			t.Errorf("killed at %d: check: %s %s", n, said, errs)
 		}
 		if got := s.rows("SELECT value FROM settings WHERE key = 'mine'"); len(got) != 1 || got[0] != "kept" {
-			t.Errorf("killed at %d: the row is %v", n, got)
+			t.Errorf("killed at %d: got the row %v", n, got)
 		}
 		for _, f := range left {
 			if strings.Contains(f, "partial") {
-				t.Errorf("killed at %d: %s is left", n, f)
+				t.Errorf("killed at %d: %s was left", n, f)
 			}
 		}
 		if !killed {
@@ -238,7 +238,7 @@ func TestStory14Migration(t *testing.T) {
 	}
 }
 
-// runOfWorker makes a task of the agent worker and returns its run, which is in
+// runOfWorker creates a task of the agent worker and returns its run when that is in
 // a phase.
 func runOfWorker(s *server, person *client.Client, phase string) (run string) {
 	s.t.Helper()
@@ -269,7 +269,7 @@ func TestStory14Operations(t *testing.T) {
 	for name, op := range map[string]struct {
 		policy  string                        // of approval
 		prepare func(a *act) (id string)      // the task or run that is acted on
-		do      func(a *act, id string) error // an error is of the kill
+		do      func(a *act, id string) error // an error is due to the kill
 		state   string                        // a query with the id
 		before  func(state string) bool
 		after   func(state string) bool
@@ -358,17 +358,17 @@ func TestStory14Operations(t *testing.T) {
 				case op.before(got):
 					was["before"]++
 					if !killed {
-						t.Errorf("nothing was killed at %d, and the state is %s", n, got)
+						t.Errorf("nothing was killed at %d, but got the state %s", n, got)
 					}
 				case op.after(got):
 					was["after"]++
 				default:
-					t.Errorf("killed at %d: the state is %q, neither the old nor the new one", n, got)
+					t.Errorf("killed at %d: got the state %q, want the old or the new one", n, got)
 				}
 				if said, errs, code := a.command("", "check"); code != exitOK {
 					t.Errorf("killed at %d: check: %s %s", n, said, errs)
 				}
-				// Whatever is left is cleared for the next trial.
+				// What is left is removed for the next trial.
 				put(t, filepath.Join(a.goDir, a.rows("SELECT coalesce(max(id), 0) FROM tasks")[0]), "")
 				for _, left := range a.rows("SELECT id FROM tasks WHERE archived_at IS NULL") {
 					_ = a.person.Do(t.Context(), "POST", "/api/tasks/"+left+"/cancel", map[string]any{"reason": "over"}, nil)

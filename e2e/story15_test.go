@@ -12,13 +12,13 @@ import (
 	"taskyard/task"
 )
 
-// TestStory15 suspends the machine for eight hours with claims, runs, schedules
-// and sessions open: the server sees the wall clock jump by that much.
+// TestStory15 suspends the machine for eight hours while claims, runs, schedules and
+// sessions are open: the server sees the wall clock jump by that.
 func TestStory15(t *testing.T) {
 	t.Parallel()
 	goFile, script := filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "agent.sh")
 	put(t, script, fmt.Sprintf(farAgent, goFile))
-	// Hourly, and half an hour from now at the nearest: only the suspend passes one.
+	// Hourly, and at least half an hour from now: only the suspend passes one.
 	hourly := strconv.Itoa((time.Now().Minute()+30)%60) + " * * * *"
 	s := newServer(t, "serve", "--set", "scheduler.cron="+hourly)
 	ahead := clocked(t, s)
@@ -42,39 +42,39 @@ func TestStory15(t *testing.T) {
 	var claim struct{ Tasks []task.Task }
 	if claim = call[struct{ Tasks []task.Task }](t, puller, "POST", "/api/agents/pull/signup",
 		map[string]any{"count": 1}); len(claim.Tasks) != 1 || claim.Tasks[0].ID != held.ID {
-		t.Fatalf("claimed %s", asJSON(claim))
+		t.Fatalf("got the claim %s", asJSON(claim))
 	}
 	srv.await(near.ID, "running|working|1|1")
 	srv.await(far.ID, "running|working|1|1")
 	before := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]
 
 	ahead(8 * time.Hour)
-	testkit.Eventually(t, "the ticks that were missed are made up for",
+	testkit.Eventually(t, "the missed ticks are caught up",
 		func() bool { return s.rows("SELECT count(*) FROM ticks WHERE ended IS NOT NULL")[0] != "0" })
 	if code, _ := browser.get(s.url() + "/queues"); code != http.StatusOK {
-		t.Errorf("the person's page answers %d: signed out", code)
+		t.Errorf("for the page of the person, got status %d: signed out", code)
 	}
-	// Every job that looks for what is over has its turn.
+	// Every job that handles expiry runs once.
 	admin := s.api(s.token("--scope", "admin"))
 	for _, job := range []string{"claims", "reaper", "approvals", "sweep"} {
 		s.runJob(admin.Token, job)
 	}
 	call[task.Task](t, puller, "POST", "/api/tasks/"+held.ID.String()+"/heartbeat", map[string]any{"claim": claim.Tasks[0].Claim.ID})
 	if after := s.rows("SELECT claim_expires FROM tasks WHERE id = ?", held.ID.String())[0]; after <= before {
-		t.Errorf("the claim ends at %s, before %s", after, before)
+		t.Errorf("got the claim expiry %s, before it was %s", after, before)
 	}
-	srv.letGo()
+	srv.release()
 	srv.await(near.ID, "completed|ended|1|1")
 	srv.await(far.ID, "completed|ended|1|1")
 	if got := s.rows("SELECT count(*) FROM events WHERE kind = 'claim.expired'")[0]; got != "0" {
-		t.Errorf("%s claims expired", got)
+		t.Errorf("got %s expired claims", got)
 	}
 	if got := s.rows("SELECT count(*) FROM ticks WHERE cause = 'cron'")[0]; got != "1" {
-		t.Errorf("%s ticks fired, want one", got)
+		t.Errorf("got %s ticks, want one", got)
 	}
 }
 
-// runJob runs a background job of the server to its end.
+// runJob runs a background job of the server.
 func (s *server) runJob(token, name string) {
 	s.t.Helper()
 	c := newBrowser(s.t).c // a redirect is not followed

@@ -16,11 +16,11 @@ import (
 	"taskyard/task"
 )
 
-// Story 16: the disk is full during load, with runs ending meanwhile. Once it
-// is free again every acknowledged write is there and every run has its true
+// Story 16: the disk fills up during load, and runs end meanwhile. Once it has room
+// again, every acknowledged write exists and every run has its true
 // outcome.
 
-// smallDisk mounts a file system of so many bytes, where that is allowed.
+// smallDisk mounts a file system of this size, if that is allowed.
 func smallDisk(t *testing.T, bytes int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func smallDisk(t *testing.T, bytes int) string {
 	return dir
 }
 
-// fill takes all the room of a folder's disk; remove the file to free it.
+// fill uses up the room on a folder's disk; remove the file to free it.
 func fill(t *testing.T, dir string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "ballast")
@@ -107,12 +107,12 @@ func TestStory16FullDisk(t *testing.T) {
 	ballast := fill(t, disk)
 	<-full
 	put(t, goFile, "") // the runs end on a full disk
-	// A log that starts again at its beginning gives room for a few writes, so
-	// the database may be writable at the moment of one look.
-	testkit.Eventually(t, "the server says that the database cannot be written", func() bool {
+	// A WAL that starts again at its beginning has room for a few writes, so the
+	// database may be writable at the moment of a single probe.
+	testkit.Eventually(t, "the server reports that the database cannot be written", func() bool {
 		status, problems := s.readiness()
 		if status != 503 {
-			t.Errorf("readyz on a full disk: %d %v", status, problems)
+			t.Errorf("readyz on a full disk: got %d %v", status, problems)
 		}
 		return problems["database"] != ""
 	})
@@ -120,11 +120,11 @@ func TestStory16FullDisk(t *testing.T) {
 
 	close(stop)
 	load.Wait()
-	testkit.Eventually(t, "the agents' programs are gone", func() bool { return len(s.processes([]string{"1", "2", "3"})) == 0 })
+	testkit.Eventually(t, "the agents' programs have ended", func() bool { return len(s.processes([]string{"1", "2", "3"})) == 0 })
 	end := time.Now().Add(2 * time.Second)
 	testkit.Eventually(t, "two seconds pass on the full disk", func() bool { return time.Now().After(end) })
 	remove(t, ballast)
-	testkit.Eventually(t, "the server is ready by itself", func() bool {
+	testkit.Eventually(t, "the server becomes ready", func() bool {
 		status, _ := s.readiness()
 		return status == 200 || status == 503 && s.onlySmall()
 	})
@@ -132,16 +132,16 @@ func TestStory16FullDisk(t *testing.T) {
 		return s.rows("SELECT count(*) FROM runs WHERE ended_at IS NULL")[0] == "0"
 	})
 	if got := s.rows("SELECT DISTINCT status, summary FROM runs ORDER BY id"); len(got) != 1 || got[0] != "completed|the file is there" {
-		t.Errorf("the runs ended as %v, want each completed", got)
+		t.Errorf("got the runs %v, want each completed", got)
 	}
 	// A restart on the full disk serves reads.
 	s.kill()
 	ballast = fill(t, disk)
 	s.start()
 	call[task.Task](t, api, "GET", "/api/tasks/1", nil)
-	// The start may have freed the room of the log; else there is none.
+	// The start may have freed the room of the WAL; otherwise there is none.
 	if r := refusedWrite(t, api, "Perhaps"); r != nil && r.Status != 507 {
-		t.Errorf("a write after a restart on a full disk: %+v", r)
+		t.Errorf("for a write after a restart on a full disk, got %+v", r)
 	}
 	remove(t, ballast)
 	testkit.Eventually(t, "writes work again", func() bool { return refusedWrite(t, api, "Again") == nil })
@@ -151,7 +151,7 @@ func TestStory16FullDisk(t *testing.T) {
 	}
 	for title := range acknowledged {
 		if !there[title] {
-			t.Errorf("%s was acknowledged and is lost", title)
+			t.Errorf("%s was acknowledged, but is lost", title)
 		}
 	}
 	t.Logf("%d writes were acknowledged", len(acknowledged))
@@ -181,27 +181,27 @@ func TestStory16StartOnAFullDisk(t *testing.T) {
 			api := s.api(s.token("--scope", "operate"))
 			s.makeTasks(api, 3)
 			stop(s)
-			for round := range 2 { // a start on a full disk leaves a folder that starts again
+			for round := range 2 { // a start on a full disk leaves a folder that can start again
 				ballast := fill(t, disk)
 				s.start()
 				if got := call[task.Task](t, api, "GET", "/api/tasks/3", nil); got.Title != "Task 2" {
-					t.Errorf("a read gave %q", got.Title)
+					t.Errorf("for a read, got %q", got.Title)
 				}
-				// After a kill the log may have room for some writes.
+				// After a kill, the WAL may have room for some writes.
 				for n := 0; ; n++ {
 					if r := refusedWrite(t, api, fmt.Sprintf("Full %d", n)); r != nil {
 						if r.Status != 507 {
-							t.Errorf("a write on a full disk: %+v", r)
+							t.Errorf("for a write on a full disk, got %+v", r)
 						}
 						break
 					}
 				}
 				if status, problems := s.readiness(); status != 503 || !strings.Contains(problems["database"], "disk of the server is full") {
-					t.Errorf("readyz on a full disk: %d %v", status, problems)
+					t.Errorf("readyz on a full disk: got %d %v", status, problems)
 				}
 				if round == 0 {
 					stop(s)
-					remove(t, ballast) // what the stop gave back is taken, too
+					remove(t, ballast) // uses up what the stop freed, too
 					continue
 				}
 				remove(t, ballast)

@@ -17,10 +17,10 @@ import (
 	"taskyard/task"
 )
 
-// Story 17: a second server, a copied folder, a symlink, a hard link, a
-// deleted log: told within a second, nothing overwritten.
+// Story 17: a second server, a copied folder, a symbolic link, a hard link, a deleted
+// WAL: reported within a second, nothing overwritten.
 
-// makeTasks creates tasks one after the other and returns their ids; each is
+// makeTasks creates tasks one after the other and returns their IDs; each is
 // acknowledged.
 func (s *server) makeTasks(api *client.Client, n int) (ids []string) {
 	s.t.Helper()
@@ -31,7 +31,7 @@ func (s *server) makeTasks(api *client.Client, n int) (ids []string) {
 	return ids
 }
 
-// readiness asks /readyz.
+// readiness requests /readyz.
 func (s *server) readiness() (status int, problems map[string]string) {
 	s.t.Helper()
 	r := answerTo(s.t, http.DefaultClient, newRequest(s.t.Context(), http.MethodGet, s.url()+"/readyz", "", ""))
@@ -44,7 +44,7 @@ func (s *server) readiness() (status int, problems map[string]string) {
 	return r.status, body.Problems
 }
 
-// refusedWrite tries to make a task and returns the refusal, nil when it was
+// refusedWrite tries to create a task and returns the refusal, or nil if it was
 // acknowledged.
 func refusedWrite(t testing.TB, api *client.Client, title string) *client.ResponseError {
 	t.Helper()
@@ -59,11 +59,11 @@ func refusedWrite(t testing.TB, api *client.Client, title string) *client.Respon
 func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, path string){
-		"the log is deleted":   func(t *testing.T, path string) { remove(t, path+"-wal") },
+		"the WAL is deleted":   func(t *testing.T, path string) { remove(t, path+"-wal") },
 		"the index is deleted": func(t *testing.T, path string) { remove(t, path+"-shm") },
 		"both are deleted":     func(t *testing.T, path string) { remove(t, path+"-wal", path+"-shm") },
-		"the log is replaced":  func(t *testing.T, path string) { remove(t, path+"-wal"); put(t, path+"-wal", "") },
-		"the database and its log are deleted": func(t *testing.T, path string) {
+		"the WAL is replaced":  func(t *testing.T, path string) { remove(t, path+"-wal"); put(t, path+"-wal", "") },
+		"the database and its WAL are deleted": func(t *testing.T, path string) {
 			remove(t, path, path+"-wal", path+"-shm")
 		},
 	} {
@@ -74,28 +74,28 @@ func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
 			api := s.api(s.token("--scope", "operate"))
 			ids := s.makeTasks(api, 31)
 			spoil(t, filepath.Join(s.data, "taskyard.db"))
-			// The very next write is not acknowledged, however soon it comes.
+			// The very next write is not acknowledged, however soon it is.
 			r := refusedWrite(t, api, "Lost")
 			if r == nil || r.Status != http.StatusServiceUnavailable || !strings.Contains(r.Detail, "deleted or replaced") {
-				t.Errorf("a write afterwards: %+v, want 503 and the reason", r)
+				t.Errorf("for the next write, got %+v, want 503 and the reason", r)
 			}
-			testkit.Eventually(t, "/readyz says 503 and where the data are", func() bool {
+			testkit.Eventually(t, "/readyz returns 503 and says where the data is", func() bool {
 				status, problems := s.readiness()
 				return status == http.StatusServiceUnavailable && strings.Contains(problems["database"], "rescued")
 			})
 			if got := call[task.Task](t, api, "GET", "/api/tasks/"+ids[30], nil); got.Title != "Task 30" {
-				t.Errorf("a read gave %q", got.Title)
+				t.Errorf("for a read, got %q", got.Title)
 			}
 			if _, errs, code := s.command("", "token", "create", "--scope", "read"); code == exitOK {
-				t.Error("a command beside the server wrote to a database whose restore waits")
+				t.Error("a command beside the server wrote to a database that must be restored")
 			} else if !strings.Contains(errs, "restore") {
-				t.Errorf("the command says %q", errs)
+				t.Errorf("the command printed %q", errs)
 			}
 			s.kill()
 			s.start()
 			titles := s.rows("SELECT title FROM tasks WHERE title LIKE 'Task %'")
 			if len(titles) != 31 {
-				t.Errorf("%d of 31 acknowledged writes are there after a restart", len(titles))
+				t.Errorf("got %d of 31 acknowledged writes after a restart", len(titles))
 			}
 			if said, errs, code := s.command("", "check"); code != exitOK {
 				t.Errorf("check: %s %s", said, errs)
@@ -128,7 +128,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0")
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), pid) {
-			t.Errorf("the second server: %v, %s; want a refusal that names %s", err, out, pid)
+			t.Errorf("for the second server, got %v, %s; want a refusal that names %s", err, out, pid)
 		}
 		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("it took %v", took)
@@ -161,7 +161,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		}
 		second(t, dir)
 	})
-	t.Run("a hard link: both are reported, and the first continues when it is removed", func(t *testing.T) {
+	t.Run("a hard link: both servers report it, and the first continues after it is removed", func(t *testing.T) {
 		dir := folder(t)
 		other := filepath.Join(dir, "taskyard.db")
 		if err := os.Link(database, other); err != nil {
@@ -169,7 +169,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		}
 		if r := refusedWrite(t, api, "Two names"); r == nil || r.Status != http.StatusServiceUnavailable ||
 			!strings.Contains(r.Detail, "hard link") {
-			t.Errorf("the first server's write: %+v", r)
+			t.Errorf("for a write of the first server, got %+v", r)
 		}
 		testkit.Eventually(t, "the first server is not ready", func() bool {
 			status, problems := s.readiness()
@@ -177,12 +177,12 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 		})
 		second(t, dir)
 		if _, errs, code := s.command("", "token", "create", "--scope", "read"); code == exitOK || !strings.Contains(errs, "names") {
-			t.Errorf("a command on the file: exit code %d, %s", code, errs)
+			t.Errorf("for a command on the file, got exit code %d, %s", code, errs)
 		}
 		remove(t, other)
 		testkit.Eventually(t, "the first server writes again", func() bool { return refusedWrite(t, api, "One name") == nil })
 	})
-	t.Run("a link to nothing is told, and no database is made", func(t *testing.T) {
+	t.Run("a dangling link is reported, and no database is created", func(t *testing.T) {
 		dir := folder(t)
 		if err := os.Symlink("/nowhere/taskyard.db", filepath.Join(dir, "taskyard.db")); err != nil {
 			t.Fatal(err)

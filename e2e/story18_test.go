@@ -11,7 +11,7 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// line is a connection to a server that a test cuts and restores.
+// line is a connection to a server that a test can cut and restore.
 type line struct {
 	ln net.Listener
 	to string
@@ -35,7 +35,7 @@ func newLine(t *testing.T, to string) *line {
 			if err != nil {
 				return
 			}
-			wg.Go(func() { l.carry(c) })
+			wg.Go(func() { l.forward(c) })
 		}
 	})
 	t.Cleanup(func() {
@@ -48,7 +48,7 @@ func newLine(t *testing.T, to string) *line {
 
 func (l *line) url() string { return "http://" + l.ln.Addr().String() }
 
-// set cuts the line, with what goes over it, or restores it.
+// set cuts the line, with its connections, or restores it.
 func (l *line) set(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *line) set(cut bool) {
 	}
 }
 
-// open notes a connection; one that comes while the line is cut is closed.
+// open records a connection; one that is made while the line is cut is closed.
 func (l *line) open(c net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *line) open(c net.Conn) bool {
 	return true
 }
 
-func (l *line) carry(c net.Conn) {
+func (l *line) forward(c net.Conn) {
 	if !l.open(c) {
 		return
 	}
@@ -93,8 +93,8 @@ func (l *line) carry(c net.Conn) {
 	<-done
 }
 
-// TestStory18 cuts a worker off beyond its lease. Another one does the work
-// meanwhile; the first comes back, is refused, and ends its program.
+// TestStory18 cuts off a worker beyond its lease. Another one does the work meanwhile;
+// the first reconnects, is refused, and ends its program.
 func TestStory18(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
@@ -107,7 +107,7 @@ func TestStory18(t *testing.T) {
 	testkit.Eventually(t, "the agent and its child run", func() bool { return countWorkerPrograms(way.url()) >= 3 })
 
 	way.set(true)
-	srv.leaseOver()
+	srv.expireLease()
 	admin := srv.token("--scope", "admin")
 	testkit.Eventually(t, "the run is lost", func() bool {
 		srv.runJob(admin, "reaper")
@@ -116,19 +116,19 @@ func TestStory18(t *testing.T) {
 	srv.work("--labels", "gpu", "--exec", "/bin/sh "+other)
 	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if countWorkerPrograms(way.url()) == 0 {
-		t.Fatal("the first worker ended its program before it came back")
+		t.Fatal("the first worker ended its program before it reconnected")
 	}
 	lines := srv.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]
 
-	srv.letGo() // its program ends with a result, too
+	srv.release() // its program ends with a result, too
 	way.set(false)
-	testkit.Eventually(t, "the program of the first worker is gone", func() bool { return countWorkerPrograms(way.url()) == 0 })
+	testkit.Eventually(t, "the program of the first worker has ended", func() bool { return countWorkerPrograms(way.url()) == 0 })
 	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 	if got := srv.rows("SELECT summary FROM runs WHERE task_id = ? ORDER BY id DESC", tk.ID.String())[0]; got != "by the other worker" {
-		t.Errorf("the result is %q", got)
+		t.Errorf("got the result %q", got)
 	}
 	if got := srv.rows("SELECT count(*) FROM messages WHERE run_id = (SELECT min(id) FROM runs)")[0]; got != lines {
-		t.Errorf("the transcript of the lost run grew from %s lines to %s", lines, got)
+		t.Errorf("got %[2]s lines in the transcript of the lost run, want %[1]s", lines, got)
 	}
 	if err := srv.person.Do(t.Context(), http.MethodGet, "/api/tasks/"+tk.ID.String(), nil, nil); err != nil {
 		t.Error(err)

@@ -25,9 +25,9 @@ import (
 	"taskyard/task"
 )
 
-// largeInstance fills the data folder of a server that is not started yet: 40 tasks
-// of about 1 MB for the agent big, one task with many long comments, one with
-// a long transcript, and small tasks for the agent small.
+// largeInstance is what fillLarge created in the data folder of a server that is not
+// started yet: 40 tasks of about 1 MB for the agent big, one task with many long
+// comments, one with a long transcript, and small tasks for the agent small.
 type largeInstance struct {
 	commented, transcribed, run task.ID
 }
@@ -101,7 +101,7 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (inst largeI
 	return inst
 }
 
-// dense returns a text of n bytes that hardly compresses.
+// dense returns a text of n bytes that can hardly be compressed.
 func dense(n int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789  "
 	b := make([]byte, n)
@@ -111,8 +111,8 @@ func dense(n int) string {
 	return string(b)
 }
 
-// slowReader asks for a path, whose answer may come in one of the encodings,
-// and reads nothing of it until ctx ends.
+// slowReader requests a path, whose response may use one of the encodings, and reads
+// nothing of it until ctx ends.
 func (s *server) slowReader(ctx context.Context, token, path, encodings string) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.address)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *server) slowReader(ctx context.Context, token, path, encodings string) 
 	<-ctx.Done()
 }
 
-// read asks for a path and returns the status and how many bytes came.
+// read requests a path and returns the status and the number of bytes received.
 func (s *server) read(t testing.TB, token, path string) (status, n int) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url()+path, http.NoBody)
 	if err != nil {
@@ -137,14 +137,14 @@ func (s *server) read(t testing.TB, token, path string) (status, n int) {
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, 0 // the server has broken off: the caller looks at the number
+		return 0, 0 // the server closed the connection: the caller checks the number
 	}
 	defer res.Body.Close()
 	b, _ := io.Copy(io.Discard, res.Body)
 	return res.StatusCode, int(b)
 }
 
-// claims signs an agent up n times and returns the time of each, sorted.
+// claims signs up an agent n times and returns the durations, sorted.
 func (s *server) claims(t testing.TB, token string, n int) []time.Duration {
 	t.Helper()
 	took := make([]time.Duration, n)
@@ -164,37 +164,36 @@ func (s *server) claims(t testing.TB, token string, n int) []time.Duration {
 
 func p99(took []time.Duration) time.Duration { return took[len(took)*99/100] }
 
-// staysKiB is what may stay after a burst: the caches of SQLite's connections,
-// which are bounded, and what Go keeps at hand.
-const staysKiB = 24 << 10
+// keptKiB is what may remain after a burst: the bounded caches of SQLite's
+// connections, and what Go keeps in reserve.
+const keptKiB = 24 << 10
 
-// growth runs fn and returns by how much the memory of the server was larger
-// than before, at most, and how soon afterwards it was given back.
-func (s *server) growth(t *testing.T, fn func()) (most int) {
+// growth runs fn and returns the largest growth of the server's memory. It checks
+// that the memory is returned soon afterwards.
+func (s *server) growth(t *testing.T, fn func()) (peak int) {
 	t.Helper()
 	pid := s.cmd.Process.Pid
 	before, own := memoryKiB(t, pid, "VmRSS:"), memoryKiB(t, pid, "RssAnon:")
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
-		t.Skipf("the high water mark cannot be reset: %v", err)
+		t.Skipf("the high-water mark cannot be reset: %v", err)
 	}
 	fn()
-	most = memoryKiB(t, pid, "VmHWM:") - before
+	peak = memoryKiB(t, pid, "VmHWM:") - before
 	ended := time.Now()
-	testkit.EventuallyWithin(t, 30*time.Second, "the memory is given back", func() bool {
-		return memoryKiB(t, pid, "RssAnon:") < own+staysKiB // without pages of the binary, which the system drops
+	testkit.EventuallyWithin(t, 30*time.Second, "the memory is returned", func() bool {
+		return memoryKiB(t, pid, "RssAnon:") < own+keptKiB // without pages of the binary, which the system drops
 	})
-	t.Logf("memory: %d MiB before, %d MiB more at most, given back after %v", before>>10, most>>10, time.Since(ended).Round(time.Second))
-	return most
+	t.Logf("memory: %d MiB before, %d MiB more at most, returned after %v", before>>10, peak>>10, time.Since(ended).Round(time.Second))
+	return peak
 }
 
 // TestStory19NobodyWaitsForALargeNeighbor is story 19: one task with 2,000 long
-// comments, one with a transcript of 200 MB, one list read by 50 slow readers
-// and one webhook that hangs, while another agent claims. Only the thorough form
-// has all of the comments and lines, the others have a tenth. A claim takes at
-// most 20 ms at p99 in the thorough form, which has the machine for itself. The
-// others leave room for the tests beside them, which may take the processor away
-// from the slowest of 100 claims for long: they find who waits for a neighbor's
-// lock, reader or webhook.
+// comments, one with a transcript of 200 MB, one list read by 50 slow readers and
+// one webhook that hangs, while another agent claims. Only the thorough form has all
+// comments and lines, the others have a tenth. In the thorough form, which has the
+// machine for itself, a claim takes at most 20 ms at p99. The others leave room for
+// concurrent tests, which may delay the slowest of 100 claims for long: they detect
+// a claim that waits for a lock, a reader or a webhook of a neighbor.
 func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	comments, lines := testkit.ByForm(200, 200, 2000), testkit.ByForm(640, 640, 6400)
 	n, limit := testkit.ByForm(100, 300, 2000), testkit.ByForm(time.Second, time.Second, 20*time.Millisecond)
@@ -216,11 +215,11 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 		"/api/tasks/" + inst.commented.String(), "/api/tasks/" + inst.commented.String() + "/comments?limit=500",
 		"/api/runs/" + inst.run.String() + "/messages?limit=500", "/api/agents/big/queue?full=true&limit=500",
 	}
-	for _, p := range paths { // once each, so that caches are not counted
+	for _, p := range paths { // warm up, so that caches are not counted
 		s.read(t, big, p)
 	}
 	var under []time.Duration
-	most := s.growth(t, func() {
+	peak := s.growth(t, func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 50 {
@@ -230,12 +229,12 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				if status, n := s.read(t, big, paths[i%len(paths)]); ctx.Err() == nil && status == 200 && n > 1<<20 {
-					t.Errorf("%s: %d bytes", paths[i%len(paths)], n)
+					t.Errorf("%s: got %d bytes", paths[i%len(paths)], n)
 				}
 				wait(ctx, 20*time.Millisecond)
 			}
 		})
-		wg.Go(func() { // one more comment has the search look at the task again
+		wg.Go(func() { // one more comment makes the search index the task again
 			_ = s.api(person).Do(ctx, "POST", "/api/tasks/"+inst.commented.String()+"/comments", map[string]any{"content": "one more"}, nil)
 		})
 		under = s.claims(t, small, n)
@@ -244,10 +243,10 @@ func TestStory19NobodyWaitsForALargeNeighbor(t *testing.T) {
 	})
 	t.Logf("a claim at p99: %v alone, %v beside the others, limit %v", p99(base), p99(under), limit)
 	if p99(under) > limit {
-		t.Errorf("a claim took %v at p99, want at most %v", p99(under), limit)
+		t.Errorf("got %v for a claim at p99, want at most %v", p99(under), limit)
 	}
-	if most > mostGrowth {
-		t.Errorf("the memory grew by %d MiB, want at most %d", most>>10, mostGrowth>>10)
+	if peak > maxGrowth {
+		t.Errorf("memory grew by %d MiB, want at most %d", peak>>10, maxGrowth>>10)
 	}
 }
 
@@ -258,11 +257,11 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// encodings are those that programs and browsers accept.
+// encodings are the values that programs and browsers accept.
 var encodings = []string{"identity", "gzip", "gzip, deflate, br, zstd"}
 
-// TestAnyMixOfCallersCostsLittleMemory has callers of every sort ask for as
-// much as they can at the same time, of which 48 read no answer.
+// TestAnyMixOfCallersCostsLittleMemory has callers of every kind request as much as
+// they can at the same time; 48 of them do not read the response.
 func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	rounds := testkit.ByForm(2, 4, 60)
 	s := newServer(t, "serve")
@@ -288,19 +287,19 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 	post := func(token, path, body string) {
 		r, err := exchange(http.DefaultClient, newRequest(t.Context(), http.MethodPost, s.url()+path, token, body))
 		if err != nil {
-			return // the server has broken off
+			return // the server closed the connection
 		}
 		if n := len(r.body); path == "/mcp" && n > 256<<10 || n > 1<<20 {
-			t.Errorf("%s: %d bytes", path, n)
+			t.Errorf("%s: got %d bytes", path, n)
 		}
 		if r.status >= 500 {
-			t.Errorf("%s: %d", path, r.status)
+			t.Errorf("%s: got status %d", path, r.status)
 		}
 	}
-	for _, p := range gets { // once each, so that caches are not counted
+	for _, p := range gets { // warm up, so that caches are not counted
 		s.read(t, tokens[0], p)
 	}
-	most := s.growth(t, func() {
+	peak := s.growth(t, func() {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var slow, wg sync.WaitGroup
@@ -331,7 +330,7 @@ func TestAnyMixOfCallersCostsLittleMemory(t *testing.T) {
 		cancel()
 		slow.Wait()
 	})
-	if most > mostGrowth {
-		t.Errorf("the memory grew by %d MiB, want at most %d", most>>10, mostGrowth>>10)
+	if peak > maxGrowth {
+		t.Errorf("memory grew by %d MiB, want at most %d", peak>>10, maxGrowth>>10)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// knock sends one request with a token and returns its answer.
-func knock(t *testing.T, base, token, method, path string, in any) response {
+// sendRequest sends one request with a token and returns its response.
+func sendRequest(t *testing.T, base, token, method, path string, in any) response {
 	t.Helper()
 	body := ""
 	if in != nil {
@@ -28,16 +28,16 @@ func knock(t *testing.T, base, token, method, path string, in any) response {
 	return r
 }
 
-// TestStory21OneAgentFloodsAndTheOthersWorkOn is one agent that creates tasks,
-// notices and comments as fast as it can: queues, inbox and limits of the others are unaffected.
-func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
+// TestStory21AFloodingAgentDoesNotAffectOthers has one agent create tasks, notices and
+// comments as fast as it can: queues, inbox and limits of the others are unaffected.
+func TestStory21AFloodingAgentDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	// In the short form each flooder stops at some time: refusals cost the tests
-	// beside this one as much as they cost the server.
+	// In the short form, each flooder stops after a while: refusals cost concurrent tests
+	// as much as they cost the server.
 	mayCreate, mayBeRefused := testkit.ByForm(150, math.MaxInt, math.MaxInt), testkit.ByForm(50, math.MaxInt, math.MaxInt)
-	rounds, most := 60, time.Second
+	rounds, limit := 60, time.Second
 	if testkit.Thorough() {
-		rounds, most = 3000, 250*time.Millisecond
+		rounds, limit = 3000, 250*time.Millisecond
 	}
 	s := newServer(t, "serve")
 	for _, name := range []string{"flooder", "calm"} {
@@ -47,10 +47,10 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	person := s.token("--scope", "operate")
 	flooder, calm := s.token("--agent", "flooder"), s.token("--agent", "calm")
 	create := func(token, owner string) string {
-		r := knock(t, s.url(), token, "POST", "/api/tasks", map[string]any{"title": "A task of " + owner, "owner": owner})
+		r := sendRequest(t, s.url(), token, "POST", "/api/tasks", map[string]any{"title": "A task of " + owner, "owner": owner})
 		var created struct{ ID string }
 		if err := json.Unmarshal([]byte(r.body), &created); err != nil || r.status != 201 {
-			t.Fatalf("create: %d %s", r.status, r.body)
+			t.Fatalf("create: got %d %s", r.status, r.body)
 		}
 		return created.ID
 	}
@@ -58,7 +58,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	answers := map[string]int{} // of the flood, by path and status
+	answers := map[string]int{} // responses to the flood, by path and status
 	done := make(chan struct{})
 	for i := range 6 {
 		all.Go(func() {
@@ -76,7 +76,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 					return
 				default:
 				}
-				r := knock(t, s.url(), flooder, "POST", path, in)
+				r := sendRequest(t, s.url(), flooder, "POST", path, in)
 				switch {
 				case r.status == http.StatusTooManyRequests:
 					refused++
@@ -98,7 +98,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	var took []time.Duration
 	act := func(token, method, path string, in any) string {
 		start := time.Now()
-		r := knock(t, s.url(), token, method, path, in)
+		r := sendRequest(t, s.url(), token, method, path, in)
 		took = append(took, time.Since(start))
 		if r.status < 200 || r.status > 299 {
 			t.Errorf("%s %s: %d %s", method, path, r.status, r.body)
@@ -109,7 +109,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	for i := range rounds {
 		id := create(person, "calm")
 		if got := act(calm, "POST", "/api/agents/calm/signup", map[string]any{}); !strings.Contains(got, `"`+id+`"`) {
-			t.Errorf("round %d: the signup gave %s", i, got)
+			t.Errorf("round %d: for the signup, got %s", i, got)
 		}
 		act(calm, "POST", "/api/tasks/"+id+"/comments", map[string]any{"content": "Under way"})
 		if i+1 == rounds {
@@ -122,7 +122,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	if inbox := act(person, "GET", "/api/inbox", nil); !strings.Contains(inbox, "Which of both?") {
 		t.Error("the question of the calm agent is not in the inbox")
 	}
-	testkit.Eventually(t, "the flood meets its limits", func() bool {
+	testkit.Eventually(t, "the flood reaches its limits", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return answers["notify 429"] > 0 && answers["comments 429"] > 0
@@ -133,7 +133,7 @@ func TestStory21OneAgentFloodsAndTheOthersWorkOn(t *testing.T) {
 	slices.Sort(took)
 	p99 := took[len(took)*99/100]
 	t.Logf("the flood: %v; the others: %d calls, median %s, p99 %s", answers, len(took), took[len(took)/2], p99)
-	if p99 > most {
-		t.Errorf("p99 of the others is %s, want at most %s", p99, most)
+	if p99 > limit {
+		t.Errorf("got p99 %s for the others, want at most %s", p99, limit)
 	}
 }

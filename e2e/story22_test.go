@@ -12,17 +12,17 @@ import (
 	"taskyard/task"
 )
 
-// A newcomer has the README and the quick start: the program is installed by
-// their command, the demo opens, and an own instance has an agent that does a
-// task. The times are logged.
-func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
+// A newcomer has only the README and the quick start: its commands install the
+// program, the demo opens, and a new instance has an agent that completes a task. The
+// times are logged.
+func TestStory22TheReadmeIsEnoughForANewcomer(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	took := func(what string) { t.Logf("%s after %v", what, time.Since(begin).Round(100*time.Millisecond)) }
 	readme := read(t, "README.md")
 	for _, command := range []string{"go run . demo ", "go test ./... ", "go install . ", "taskyard token create --agent coder"} {
 		if !strings.Contains(readme, command) {
-			t.Fatalf("the README no longer says %q", command)
+			t.Fatalf("the README no longer contains %q", command)
 		}
 	}
 	bin := t.TempDir()
@@ -39,7 +39,7 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 	demo.start()
 	people := newBrowser(t)
 	if status, _ := people.get(demo.first); status != http.StatusOK {
-		t.Fatalf("the link of the demo answers %d", status)
+		t.Fatalf("for the link of the demo, got status %d", status)
 	}
 	took("the demo is open")
 	demo.kill()
@@ -53,7 +53,7 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 	}
 	own.start()
 	own.signedIn()
-	took("the own instance has an admin")
+	took("the new instance has an admin")
 	made := call[task.Task](t, own.api(own.token("--scope", "operate")), "POST", "/api/tasks",
 		map[string]any{"title": "Write the first note", "owner": "coder"})
 	token := own.token("--agent", "coder")
@@ -68,12 +68,12 @@ func TestStory22ANewcomerHasTheReadmeOnly(t *testing.T) {
 		return string(out)
 	}
 	if out := agent("task", "claim", "--wait", "50"); !strings.Contains(out, made.Title) {
-		t.Errorf("the claim says %s", out)
+		t.Errorf("the claim printed %s", out)
 	}
 	agent("task", "complete", made.ID.String(), "--summary", "It is written.")
 	done := call[task.Task](t, own.api(token), "GET", "/api/tasks/"+made.ID.String(), nil)
 	if done.Status != task.Done || done.Summary != "It is written." {
-		t.Errorf("the task is %s, %q", done.Status, done.Summary)
+		t.Errorf("got the task %s, %q", done.Status, done.Summary)
 	}
-	took("an agent has done a task")
+	took("an agent has completed a task")
 }

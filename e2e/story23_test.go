@@ -16,9 +16,9 @@ import (
 	"taskyard/task"
 )
 
-// docsClient is a client of docs/agents.md, set up by the block there.
+// docsClient is a client in docs/agents.md, set up by the block there.
 type docsClient struct {
-	claim, plan, ask, move, complete func(id string) string // what is answered
+	claim, plan, ask, move, complete func(id string) string // each returns the response
 }
 
 // blockWith returns the first block of a document that contains a text.
@@ -33,9 +33,9 @@ func blockWith(t *testing.T, file, text string) string {
 	return ""
 }
 
-// TestStory23AClientOfTheDocsWorks has the clients of docs/agents.md that need
-// no program of others claim, plan, ask, hand over and complete. Those of
-// others are tried where they are installed.
+// TestStory23AClientOfTheDocsWorks has the clients in docs/agents.md that need no
+// third-party program claim, plan, ask, hand over and complete. The others are
+// tested if they are installed.
 func TestStory23AClientOfTheDocsWorks(t *testing.T) {
 	t.Parallel()
 	pulls := [2]string{"read\nrunner: none", "You follow the docs."}
@@ -66,14 +66,14 @@ func TestStory23AClientOfTheDocsWorks(t *testing.T) {
 			moved := call[task.Task](t, person, "GET", "/api/tasks/"+id, nil)
 			done := call[task.Task](t, person, "GET", "/api/tasks/"+other, nil)
 			if moved.Owner != "reviewer" || len(moved.Steps) != 2 || done.Status != task.Done || done.Summary == "" {
-				t.Errorf("it left %s and %s", asJSON(moved), asJSON(done))
+				t.Errorf("got the tasks %s and %s", asJSON(moved), asJSON(done))
 			}
 		})
 	}
 }
 
-// shellOfDocs runs the lines of the block for shells, with the task of the
-// caller in the place of task 42.
+// shellOfDocs runs the lines of the shell block, with the task of the caller instead
+// of task 42.
 func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
 	lines := strings.Split(blockWith(t, "docs/agents.md", "taskyard task claim"), "\n")
 	dir := t.TempDir()
@@ -104,12 +104,12 @@ func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
 	}
 	return docsClient{
 		claim: of("taskyard task claim"), plan: of("taskyard task steps"), move: of("taskyard task move"), complete: of("taskyard task complete"),
-		ask: func(id string) string { return run("taskyard task ask " + id + " 'Red or blue?'") }, // as in the table How to work
+		ask: func(id string) string { return run("taskyard task ask " + id + " 'Red or blue?'") }, // as in the table "How to work"
 	}
 }
 
-// curlOfDocs sends what the block for HTTP sends, and the same to the paths of
-// the table.
+// curlOfDocs sends what the HTTP block sends, and the same to the paths of the
+// table.
 func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
 	installed(t, "curl", "apt-get install curl")
 	line := strings.ReplaceAll(blockWith(t, "docs/agents.md", "/api/agents/coder/signup"), "coder", agent)
@@ -141,7 +141,7 @@ func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
 	}
 }
 
-// bridgeOfDocs starts the program of the block for other MCP clients.
+// bridgeOfDocs starts the program in the block for other MCP clients.
 func bridgeOfDocs(t *testing.T, s *server, agent string) docsClient {
 	var settings struct {
 		Servers map[string]struct {

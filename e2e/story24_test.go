@@ -14,12 +14,12 @@ import (
 	"taskyard/task"
 )
 
-// Story 24: an instance of each earlier version is upgraded with its data, and
-// the copy that the upgrade made brings it back.
+// Story 24: an instance of each earlier version is upgraded with its data, and the
+// copy that the upgrade made restores it.
 
 const upgrades = "internal/testdata/upgrades"
 
-// contents is what an instance holds that no upgrade may change.
+// contents returns the data of an instance that no upgrade may change.
 func contents(t *testing.T, data string) []string {
 	t.Helper()
 	var all []string
@@ -34,7 +34,7 @@ func contents(t *testing.T, data string) []string {
 	} {
 		rows, err := readRows(app.DBPath(data), q)
 		if err != nil && strings.Contains(err.Error(), "no such table") {
-			continue // the version did not have it yet
+			continue // this version did not have it yet
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", q, err)
@@ -57,7 +57,7 @@ func TestStory24Upgrades(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
 	if err != nil || len(list) < 4 {
-		t.Fatalf("instances of earlier versions: %v, %v", list, err)
+		t.Fatalf("got instances of earlier versions %v, %v", list, err)
 	}
 	for _, file := range list {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -67,45 +67,45 @@ func TestStory24Upgrades(t *testing.T) {
 			must(t, "", "restore", "--data", s.data, file)
 			was, schema := contents(t, s.data), schemaVersion(t, app.DBPath(s.data))
 			if len(was) < 8 {
-				t.Fatalf("the instance holds only %v", was)
+				t.Fatalf("the instance contains only %v", was)
 			}
 			s.start()
-			if got := contents(t, s.data); !holds(got, was) {
-				t.Errorf("after the upgrade it holds\n%s\nand before\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+			if got := contents(t, s.data); !containsAll(got, was) {
+				t.Errorf("after the upgrade, got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
 			}
 			api := s.api(s.token("--scope", "operate", "--name", "after"))
 			made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "After the upgrade", "owner": "general-purpose"})
 			now := schemaVersion(t, app.DBPath(s.data))
 			s.kill()
 			if said := must(t, "", "check", "--data", s.data); !strings.Contains(said, "hash chain unbroken") {
-				t.Errorf("check says %s", said)
+				t.Errorf("got %s", said)
 			}
 			before := app.DBPath(s.data) + ".before-" + schema
 			if _, err := os.Stat(before); (err == nil) != (schema != now) {
-				t.Fatalf("schema %s became %s, and the copy made before: %v", schema, now, err)
+				t.Fatalf("got schema %[2]s after %[1]s; the copy from before: %[3]v", schema, now, err)
 			}
 			if schema == now {
 				return
 			}
-			t.Run("and goes back with the copy that was made", func(t *testing.T) {
+			t.Run("and is restored from that copy", func(t *testing.T) {
 				must(t, "", "restore", "--replace", "--data", s.data, before)
 				if got := schemaVersion(t, app.DBPath(s.data)); got != schema {
 					t.Errorf("the copy has schema %s, want %s", got, schema)
 				}
 				if got := contents(t, s.data); !slices.Equal(got, was) {
-					t.Errorf("it holds\n%s\nand held\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
+					t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(was, "\n"))
 				}
-				s.start() // and once more forward
+				s.start() // and upgrades once more
 				if rows := s.rows("SELECT count(*) FROM tasks WHERE title = ?", made.Title); rows[0] != "0" {
-					t.Error("what came after the upgrade is still there")
+					t.Error("a task created after the upgrade still exists")
 				}
 			})
 		})
 	}
 }
 
-// holds reports whether all rows are among others: a server adds its own.
-func holds(rows, all []string) bool {
+// containsAll reports whether all rows are among others: a server adds its own rows.
+func containsAll(rows, all []string) bool {
 	for _, r := range all {
 		if !slices.Contains(rows, r) {
 			return false
@@ -114,7 +114,7 @@ func holds(rows, all []string) bool {
 	return true
 }
 
-// execute writes into a database that no server has open.
+// execute changes a database that no server has open.
 func execute(t *testing.T, path, query string) {
 	t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+path)
@@ -127,7 +127,7 @@ func execute(t *testing.T, path, query string) {
 	}
 }
 
-func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
+func TestADowngradeIsRefusedAndNamesTheCopy(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	s.start()
@@ -135,11 +135,11 @@ func TestADowngradeIsRefusedWithTheWayBack(t *testing.T) {
 	s.kill()
 	copied := app.DBPath(s.data) + ".before-" + schemaVersion(t, app.DBPath(s.data))
 	b := read(t, plainCopy(t, s.data))
-	put(t, copied, b) // as the newer program made it
+	put(t, copied, b) // as the newer program would
 	execute(t, app.DBPath(s.data), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1)")
 	_, errs, code := s.command("", "serve", "--listen", "127.0.0.1:0")
 	if code != exitRefused || !strings.Contains(errs, "has schema 9000") || !strings.Contains(errs, "taskyard restore --replace "+copied) {
-		t.Fatalf("exit code %d, %s", code, errs)
+		t.Fatalf("got exit code %d, %s", code, errs)
 	}
 	if got := schemaVersion(t, app.DBPath(s.data)); got != "9000" {
 		t.Errorf("a refused start changed the schema to %s", got)
@@ -159,17 +159,17 @@ func TestABackupOfANewerVersionIsRefused(t *testing.T) {
 	must(t, "", "backup", "--data", s.data, file)
 	to := filepath.Join(t.TempDir(), "data")
 	if _, errs, code := do(t, "", "restore", "--data", to, file); code != exitRefused || !strings.Contains(errs, "use a newer taskyard") {
-		t.Errorf("exit code %d, %s", code, errs)
+		t.Errorf("got exit code %d, %s", code, errs)
 	}
 	for name := range files(t, to) {
 		if name != "taskyard.db.lock" {
-			t.Errorf("a refused restore leaves %s", name)
+			t.Errorf("a refused restore left %s", name)
 		}
 	}
 }
 
-// TestEarlierInstancesAreWhole keeps what the upgrades start from.
-func TestEarlierInstancesAreWhole(t *testing.T) {
+// TestInstancesOfEarlierVersionsAreIntact checks the files that the upgrades start from.
+func TestInstancesOfEarlierVersionsAreIntact(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
 	if err != nil {

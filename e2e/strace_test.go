@@ -14,13 +14,13 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// storing are the system calls that change what lies in the data folder.
+// storing are the system calls that change the data folder.
 const storing = "pwrite64,fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
 
-// naming are those of them that change names, and what makes changes last.
+// naming are those that change names or make changes durable.
 const naming = "fsync,fdatasync,ftruncate,rename,renameat,renameat2,unlink,unlinkat"
 
-// needsStrace skips where system calls cannot be caught.
+// needsStrace skips the test if system calls cannot be traced.
 func needsStrace(t testing.TB) {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), "strace", "-qq", "-o", "/dev/null", "true").Run(); err != nil {
@@ -28,8 +28,8 @@ func needsStrace(t testing.TB) {
 	}
 }
 
-// killedAt runs a command of the program, which is killed right before the
-// nth of the system calls of one of its threads. It reports whether it was.
+// killedAt runs a command of the program, which is killed right before the nth of
+// these system calls in one of its threads. It reports whether it was killed.
 func killedAt(t testing.TB, calls string, n int, args ...string) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -50,8 +50,8 @@ func killedAt(t testing.TB, calls string, n int, args ...string) bool {
 	return false
 }
 
-// inject has system calls of the running server answered as strace's inject=
-// says, until the returned function is called.
+// inject makes system calls of the running server return what strace's inject=
+// defines, until the returned function is called.
 func (s *server) inject(calls, effect string) (end func()) {
 	s.t.Helper()
 	pid := s.cmd.Process.Pid
@@ -62,7 +62,7 @@ func (s *server) inject(calls, effect string) (end func()) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	testkit.EventuallyWithin(s.t, 20*time.Second, "strace watches every thread", func() bool { return traced(pid) })
+	testkit.EventuallyWithin(s.t, 20*time.Second, "strace traces every thread", func() bool { return traced(pid) })
 	return func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
@@ -74,11 +74,11 @@ func (s *server) inject(calls, effect string) (end func()) {
 	}
 }
 
-// traced reports whether each thread of a process is watched.
+// traced reports whether each thread of a process is traced.
 func traced(pid int) bool {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil || len(files) == 0 {
-		return err == nil // it is gone already
+		return err == nil // it has already ended
 	}
 	for _, f := range files {
 		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "TracerPid:\t0\n") {

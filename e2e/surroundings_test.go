@@ -16,9 +16,9 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// TestVariablesOfClientsAndRunsStopNoCommand: whoever has connected a shell,
-// or is a run, can still use the commands on a data folder.
-func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
+// A person who has connected a shell, or a run, can still use the commands on a data
+// folder.
+func TestCommandsAcceptVariablesOfClientsAndRuns(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`"(TASKYARD_[A-Z_]+)[="]`)
 	found := 0
@@ -43,7 +43,7 @@ func TestVariablesOfClientsAndRunsStopNoCommand(t *testing.T) {
 		}
 	}
 	if found < 10 {
-		t.Errorf("found only %d names", found)
+		t.Errorf("got only %d names", found)
 	}
 }
 
@@ -52,14 +52,14 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestWhatCannotBePrintedIsRefused(t *testing.T) {
+func TestACommandFailsIfItsOutputCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	for name, args := range map[string][]string{
-		"a token that nobody got":            {"token", "create", "--data", data, "--scope", "read"},
-		"a configuration that is cut":        {"config", "--data", data},
-		"a completion script that is cut":    {"completion", "bash"},
-		"the version, which nobody can read": {"version"},
+		"a token that is lost":          {"token", "create", "--data", data, "--scope", "read"},
+		"a truncated configuration":     {"config", "--data", data},
+		"a truncated completion script": {"completion", "bash"},
+		"a version that is lost":        {"version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var errs testkit.Buffer
@@ -71,7 +71,7 @@ func TestWhatCannotBePrintedIsRefused(t *testing.T) {
 	}
 }
 
-func TestUnknownCommandsAreCalledSo(t *testing.T) {
+func TestUnknownCommandsAreReported(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"tsk":     `there is no command tsk; taskyard --help lists them`,
@@ -82,10 +82,10 @@ func TestUnknownCommandsAreCalledSo(t *testing.T) {
 		}
 	}
 	if _, errs, code := do(t, "", "task", "done", "42"); code != exitUsage || !strings.Contains(errs, `did you mean "complete"?`) {
-		t.Errorf("task done: %d %q, want a hint at complete", code, errs)
+		t.Errorf("task done: got %d %q, want a hint to complete", code, errs)
 	}
 	if _, errs, _ := do(t, "", "task", "mvoe", "42"); !strings.Contains(errs, `did you mean "move"?`) {
-		t.Errorf("a typo: %q, want a hint at move", errs)
+		t.Errorf("for a typo, got %q, want a hint to move", errs)
 	}
 	for _, words := range [][]string{{"help"}, {"help", "task", "claim"}} {
 		want, _, _ := do(t, "", append(words[1:], "--help")...)
@@ -94,14 +94,14 @@ func TestUnknownCommandsAreCalledSo(t *testing.T) {
 		}
 	}
 	if _, errs, code := do(t, "", "help", "tsk"); code != exitUsage || !strings.Contains(errs, "tsk") {
-		t.Errorf("help tsk: %d %q", code, errs)
+		t.Errorf("help tsk: got %d %q", code, errs)
 	}
 	if _, errs, _ := do(t, "", "serve", "extra"); !strings.Contains(errs, "unexpected argument extra") {
-		t.Errorf("an argument of serve is called a command: %q", errs)
+		t.Errorf("an argument of serve is reported as a command: %q", errs)
 	}
 }
 
-func TestCtrlCWhileTheServerWorksIsReportedAsInterrupted(t *testing.T) {
+func TestCtrlCDuringARequestIsReportedAsInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

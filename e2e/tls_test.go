@@ -29,8 +29,8 @@ import (
 	"taskyard/task"
 )
 
-// certificate writes a certificate of its own for names, and its key, and
-// returns what trusts it.
+// certificate writes a self-signed certificate for names, and its key, and returns a
+// pool that trusts it.
 func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -66,7 +66,7 @@ func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...
 	return pool
 }
 
-// dialTo connects to one address, whatever name is asked for.
+// dialTo returns a transport that always connects to one address.
 func dialTo(address string, c *tls.Config) *http.Transport {
 	return &http.Transport{
 		TLSClientConfig: c, ForceAttemptHTTP2: true,
@@ -76,7 +76,7 @@ func dialTo(address string, c *tls.Config) *http.Transport {
 	}
 }
 
-// certificateSerial returns the number of the certificate that a server shows.
+// certificateSerial returns the serial number of the certificate that a server presents.
 func certificateSerial(t *testing.T, address string, c *tls.Config) int64 {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", address)
@@ -102,7 +102,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 	s.file("agents/worker.md", "---\nname: worker\ndescription: Reads its task.\ntools: read\nrunner: script\n---\nWork.\n")
 	s.start()
 	if !strings.HasPrefix(s.first, site+"/setup?token=") {
-		t.Errorf("the first line is %q", s.first)
+		t.Errorf("got the first line %q", s.first)
 	}
 	trusted := &tls.Config{RootCAs: pool, ServerName: "tasks.example"}
 	b := newBrowser(t)
@@ -110,14 +110,14 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 	api := s.api(s.token("--scope", "operate"))
 	api.URL, api.HTTP.Transport = site, dialTo(s.address, trusted)
 
-	t.Run("by TLS 1.2 and newer alone", func(t *testing.T) {
+	t.Run("with TLS 1.2 and newer only", func(t *testing.T) {
 		old := &tls.Config{RootCAs: pool, ServerName: "tasks.example", MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 		if conn, err := (&tls.Dialer{Config: old}).DialContext(t.Context(), "tcp", s.address); err == nil {
 			_ = conn.Close()
-			t.Error("TLS 1.1 is spoken")
+			t.Error("TLS 1.1 is accepted")
 		}
 	})
-	t.Run("with cookies and headers of https", func(t *testing.T) {
+	t.Run("with cookies and headers for https", func(t *testing.T) {
 		b.setUp(s.first, site)
 		res, err := b.c.Get(site + "/")
 		if err != nil {
@@ -125,10 +125,10 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 		}
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusOK || res.Header.Get("Strict-Transport-Security") == "" || res.ProtoMajor != 2 {
-			t.Errorf("it answers %s %s, %v", res.Proto, res.Status, res.Header)
+			t.Errorf("got %s %s, %v", res.Proto, res.Status, res.Header)
 		}
 	})
-	t.Run("plain requests are led to https", func(t *testing.T) {
+	t.Run("plain requests are redirected to https", func(t *testing.T) {
 		for _, c := range []struct{ method, path, to string }{
 			{"GET", "/tasks/1?a=b", site + "/tasks/1?a=b"}, {"GET", "//evil.example/x", site + "//evil.example/x"}, {"POST", "/login", ""},
 		} {
@@ -143,11 +143,11 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 			}
 			_ = res.Body.Close()
 			if got := res.Header.Get("Location"); got != c.to {
-				t.Errorf("%s %s leads to %q, want %q", c.method, c.path, got, c.to)
+				t.Errorf("%s %s: got location %q, want %q", c.method, c.path, got, c.to)
 			}
 		}
 	})
-	t.Run("its runs reach it", func(t *testing.T) {
+	t.Run("its runs can reach it", func(t *testing.T) {
 		made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Reach the server", "owner": "worker"})
 		testkit.Eventually(t, "the run is over", func() bool {
 			ended := s.rows("SELECT phase || ' ' || coalesce(reason, '') FROM runs WHERE task_id = ? AND ended_at IS NOT NULL", made.ID.String())
@@ -157,20 +157,20 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 			t.Errorf("the run read %q, %v", said, err)
 		}
 	})
-	t.Run("a new certificate is taken, and a bad one is not", func(t *testing.T) {
+	t.Run("a new certificate is used, and an invalid one is not", func(t *testing.T) {
 		insecure := &tls.Config{InsecureSkipVerify: true, ServerName: "tasks.example"}
 		certificate(t, cert, key, 2, "tasks.example")
-		testkit.Eventually(t, "the new certificate is shown", func() bool { return certificateSerial(t, s.address, insecure) == 2 })
-		certificate(t, cert, filepath.Join(dir, "other.pem"), 3, "tasks.example") // not the key of it
-		testkit.Eventually(t, "the log says it", func() bool { return strings.Contains(s.log.String(), "failed to use the new certificate") })
+		testkit.Eventually(t, "the new certificate is presented", func() bool { return certificateSerial(t, s.address, insecure) == 2 })
+		certificate(t, cert, filepath.Join(dir, "other.pem"), 3, "tasks.example") // not the matching key
+		testkit.Eventually(t, "the log reports it", func() bool { return strings.Contains(s.log.String(), "failed to use the new certificate") })
 		if got := certificateSerial(t, s.address, insecure); got != 2 {
-			t.Errorf("certificate %d is shown", got)
+			t.Errorf("got certificate %d", got)
 		}
 	})
 }
 
-// nameServer answers each question for an IPv4 address with this machine, over
-// TCP, as pebble asks.
+// nameServer answers each request for an IPv4 address with this machine, over TCP, as
+// pebble needs.
 func nameServer(t *testing.T) (address string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -236,12 +236,12 @@ func addressPort(t *testing.T, address string) json.Number {
 
 func TestTheServerObtainsItsCertificate(t *testing.T) {
 	t.Parallel()
-	t.Run("proved on the port of TLS", func(t *testing.T) {
+	t.Run("proved on the TLS port", func(t *testing.T) {
 		t.Parallel()
 		s := newServer(t, "serve")
 		s.obtainsItsCertificate(t, map[string]json.Number{"httpPort": "1", "tlsPort": addressPort(t, s.address)}, "")
 	})
-	t.Run("proved on the port of plain HTTP", func(t *testing.T) {
+	t.Run("proved on the plain HTTP port", func(t *testing.T) {
 		t.Parallel()
 		plain := freeAddress(t)
 		newServer(t, "serve").obtainsItsCertificate(t, map[string]json.Number{"httpPort": addressPort(t, plain), "tlsPort": "1"},
@@ -249,8 +249,8 @@ func TestTheServerObtainsItsCertificate(t *testing.T) {
 	})
 }
 
-// obtainsItsCertificate starts a server whose name a real authority proves on one
-// of two ports.
+// obtainsItsCertificate starts a server that proves its name to a real authority on
+// one of two ports.
 func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Number, redirect string) {
 	t.Helper()
 	pebble := installed(t, "pebble", "go install github.com/letsencrypt/pebble/v2/cmd/pebble@latest, into PATH")
@@ -294,15 +294,15 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 		t.Fatalf("%v\n%s", err, s.log.Tail(2000))
 	}
 	if !strings.HasPrefix(first.Issuer.CommonName, "Pebble") || first.VerifyHostname("tasks.example") != nil {
-		t.Errorf("the certificate is for %v, by %v", first.DNSNames, first.Issuer)
+		t.Errorf("got a certificate for %v, by %v", first.DNSNames, first.Issuer)
 	}
 	if _, err := shown("other.example"); err == nil {
-		t.Error("a certificate is obtained for any name that somebody asks for")
+		t.Error("a certificate was obtained for an arbitrary requested name")
 	}
 	s.kill()
 	s.start()
 	if again, err := shown("tasks.example"); err != nil || again.SerialNumber.Cmp(first.SerialNumber) != 0 {
-		t.Errorf("after a restart it obtains another one: %v", err)
+		t.Errorf("after a restart, it obtained another certificate: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "b.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)
@@ -310,7 +310,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 	must(t, "", "restore", "--data", to, file)
 	for name := range files(t, to) {
 		if strings.HasPrefix(name, "acme") {
-			t.Errorf("the backup has %s", name)
+			t.Errorf("the backup contains %s", name)
 		}
 	}
 }

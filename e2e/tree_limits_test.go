@@ -13,8 +13,8 @@ import (
 	"taskyard/task"
 )
 
-// TestConcurrentChildrenNeverUseMoreThanTheirParentHas has two children whose
-// turns each use all that they may, at the same time, and once the server killed
+// TestConcurrentChildrenNeverUseMoreThanTheirParentHas has two children whose turns
+// each use everything that they may, at the same time, and once with the server killed
 // in the middle of such a turn.
 func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		t.Run(map[bool]string{false: "side by side", true: "after kill -9"}[kill], func(t *testing.T) {
 			t.Parallel()
-			both := make(chan struct{}) // is closed when both children work
+			both := make(chan struct{}) // closed when both children are working
 			m := modeltest.NewFunc(t, func(r modeltest.Request) modeltest.Step {
 				var in struct {
 					MaxTokens int `json:"max_tokens"`
@@ -62,7 +62,7 @@ func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 			})
 			if kill {
 				s.kill()
-				s.start() // the runs are lost, and nothing is held for them
+				s.start() // the runs are lost, and nothing is reserved for them
 				call[task.Run](t, person, "POST", "/api/runs/1/retry", map[string]any{})
 			}
 			close(both)
@@ -72,13 +72,13 @@ func TestConcurrentChildrenNeverUseMoreThanTheirParentHas(t *testing.T) {
 			ends := strings.Join(s.rows("SELECT id, agent, status, phase, reason, usage FROM runs ORDER BY id"), "\n")
 			n, err := strconv.Atoi(used)
 			if err != nil || n > limit {
-				t.Errorf("%s tokens of at most %d were used", used, limit)
+				t.Errorf("used %s tokens of at most %d", used, limit)
 			}
 			if n < limit/2 {
-				t.Errorf("only %d tokens were used", n)
+				t.Errorf("used only %d tokens", n)
 			}
 			if strings.Count(ends, "child|failed|tokens") != 2 {
-				t.Errorf("the runs are\n%s", ends)
+				t.Errorf("got the runs\n%s", ends)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// testBuild is the build that commands of this process say they are.
+// testBuild is the build of commands in this process.
 var testBuild = buildinfo.Info{
 	Version: "v9.8.7", Commit: "c0ffee5eed", Date: "2026-10-01T10:00:00Z", Go: "go1.99 linux/riscv64", SQLite: "3.99.9",
 }
@@ -59,7 +59,7 @@ func TestEverySurfaceNamesTheSameVersion(t *testing.T) {
 	t.Run("the command line", func(t *testing.T) {
 		for _, args := range [][]string{{"version"}, {"--version"}, {"-v"}} {
 			if got := must(t, "", args...); got != strings.TrimSpace(testBuild.String()) {
-				t.Errorf("taskyard %v prints %q", args, got)
+				t.Errorf("taskyard %v printed %q", args, got)
 			}
 		}
 		e := &cmd.Env{
@@ -67,12 +67,12 @@ func TestEverySurfaceNamesTheSameVersion(t *testing.T) {
 			Stdout: failing{}, Stderr: io.Discard, Build: testBuild,
 		}
 		if code := cmd.Run(e, []string{"version"}); code == exitOK {
-			t.Error("a version that could not be printed is no success")
+			t.Error("got success for a version that could not be printed")
 		}
 	})
 }
 
-// failing is a writer that takes nothing.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

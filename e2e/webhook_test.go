@@ -14,9 +14,9 @@ import (
 	"taskyard/task"
 )
 
-// TestReceiverOfAWebhookReportsOverTheAPI lets receivers answer 202 and end
-// their runs with the token that they were given.
-func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
+// TestAWebhookReceiverReportsOverTheAPI has receivers answer 202 and end their runs
+// with the token that they got.
+func TestAWebhookReceiverReportsOverTheAPI(t *testing.T) {
 	t.Setenv("TEST_HOOK", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq=")
 	type data struct {
 		RunID, TaskID task.ID
@@ -68,23 +68,23 @@ func TestReceiverOfAWebhookReportsOverTheAPI(t *testing.T) {
 	report("finish", map[string]any{"status": "completed", "summary": "done there"})
 	ends(d, "completed|ended|done there|")
 	if got := s.rows("SELECT content FROM messages WHERE type = 'text'")[0]; got != "at work" {
-		t.Errorf("the transcript says %q", got)
+		t.Errorf("got the transcript %q", got)
 	}
 	if err := c.Do(t.Context(), "GET", "/api/tasks", nil, nil); err == nil || !strings.Contains(err.Error(), "token") {
-		t.Errorf("the token outlives its run: %v", err)
+		t.Errorf("the token outlived its run: %v", err)
 	}
 
 	d, c = next()
 	call[task.Task](t, c, "POST", "/api/tasks/"+d.TaskID.String()+"/complete", map[string]string{"summary": "all of it"})
 	ends(d, "completed|ended|the task was completed|")
 	if got := s.rows("SELECT status FROM tasks WHERE id = ?", d.TaskID.String())[0]; got != "done" {
-		t.Errorf("the task is %s", got)
+		t.Errorf("got the task as %s", got)
 	}
 
 	d, c = next()
 	report("finish", map[string]any{"status": "failed", "phase": "tokens", "reason": "too dear", "permanent": true})
 	ends(d, "failed|tokens||too dear")
 	if all := s.log.String(); strings.Contains(all, d.Token) || strings.Contains(all, hook.URL) {
-		t.Error("the log holds the token or the address")
+		t.Error("the log contains the token or the address")
 	}
 }

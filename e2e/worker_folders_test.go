@@ -39,5 +39,5 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 	}
 	srv := newWorkerServer(t)
 	srv.work("--labels", "gpu", "--dir", dir)
-	testkit.Eventually(t, "what is old is gone", func() bool { return left() == "notes run-2-1 tree-4" })
+	testkit.Eventually(t, "old folders are removed", func() bool { return left() == "notes run-2-1 tree-4" })
 }

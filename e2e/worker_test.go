@@ -20,8 +20,8 @@ import (
 	"taskyard/task"
 )
 
-// workerServer is a server whose agent far is executed by workers with the
-// label gpu, and what its tests share.
+// workerServer is a server whose agent far is executed by workers with the label gpu,
+// and what its tests share.
 type workerServer struct {
 	*server
 	person *client.Client
@@ -49,7 +49,7 @@ func newWorkerServer(t *testing.T) *workerServer {
 	return srv
 }
 
-// work starts a worker and returns what ends it: SIGKILL, or another signal.
+// work starts a worker. End it with SIGKILL or another signal.
 func (srv *workerServer) work(args ...string) *exec.Cmd {
 	srv.t.Helper()
 	args = append([]string{
@@ -64,7 +64,7 @@ func (srv *workerServer) work(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// programs counts the processes of the agent and of what it started.
+// programs counts the processes of the agent and their children.
 func (srv *workerServer) programs() int { return countWorkerPrograms(srv.url()) }
 
 // countWorkerPrograms counts the programs of workers that use the server at an
@@ -96,7 +96,7 @@ func (srv *workerServer) await(id task.ID, want ...string) {
 	})
 }
 
-func (srv *workerServer) letGo() {
+func (srv *workerServer) release() {
 	put(srv.t, srv.goFile, "")
 }
 
@@ -105,27 +105,27 @@ func (srv *workerServer) why(id task.ID) string {
 	return fmt.Sprint(out)
 }
 
-func TestWorkerCarriesOutRuns(t *testing.T) {
+func TestAWorkerExecutesRuns(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
 	tk := srv.create()
-	testkit.Eventually(t, "somebody says that there is no worker", func() bool {
+	testkit.Eventually(t, "the reasons say that there is no worker", func() bool {
 		return strings.Contains(srv.why(tk.ID), "no worker for the runner far with the labels gpu has asked since the server started")
 	})
 	srv.work("--labels", "linux")
 	two := []*exec.Cmd{srv.work("--labels", "linux,gpu"), srv.work("--labels", "gpu")}
 	srv.await(tk.ID, "running|working|1|1")
 	if n := srv.rows("SELECT count(*) FROM events WHERE kind = 'run.started' AND changes LIKE '%worker:machines%'")[0]; n != "1" {
-		t.Errorf("%s workers started the run", n)
+		t.Errorf("got %s starts of the run by a worker", n)
 	}
-	srv.letGo()
+	srv.release()
 	srv.await(tk.ID, "completed|ended|1|1")
 	if got := srv.rows("SELECT summary, artifacts FROM runs")[0]; got != `far away|["a.md"]` {
-		t.Errorf("the result is %s", got)
+		t.Errorf("got the result %s", got)
 	}
 	got := strings.Join(srv.rows("SELECT type || '/' || content FROM messages WHERE run_id IS NOT NULL AND type <> 'prompt' ORDER BY id"), " ")
 	if !strings.Contains(got, "text/prompt of "+tk.ID.String()+": Work.") || !strings.Contains(got, "tool_call/look") {
-		t.Errorf("the transcript is %s", got)
+		t.Errorf("got the transcript %s", got)
 	}
 	if n := srv.rows("SELECT count(*) FROM messages WHERE instr(content, 'ty_') > 0")[0]; n != "0" {
 		t.Error("a token is in the transcript")
@@ -133,7 +133,7 @@ func TestWorkerCarriesOutRuns(t *testing.T) {
 	for _, cmd := range two {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("a worker that was asked to stop: %v", err)
+			t.Errorf("a worker that was asked to stop: got %v", err)
 		}
 	}
 }
@@ -149,12 +149,12 @@ func TestCancelStopsTheProgramsOfAWorker(t *testing.T) {
 	call[task.Run](t, srv.person, "POST", "/api/runs/"+run+"/cancel", map[string]string{"reason": "Not now."})
 	testkit.Eventually(t, "no program is left", func() bool { return srv.programs() == 0 })
 	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("that took %v: the heartbeat was not answered at once", took)
+		t.Errorf("it took %v: the heartbeat was not answered immediately", took)
 	}
 	srv.await(tk.ID, "canceled|by|1|1")
 }
 
-func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
+func TestAStoppingWorkerReturnsItsRun(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
 	first := srv.work("--labels", "gpu")
@@ -162,26 +162,26 @@ func TestWorkerThatStopsGivesItsRunBack(t *testing.T) {
 	srv.await(tk.ID, "running|working|1|1")
 	_ = first.Process.Signal(syscall.SIGTERM)
 	if err := first.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("got %v", err)
 	}
 	srv.await(tk.ID, "pending|queued|1|1")
-	srv.letGo()
+	srv.release()
 	srv.work("--labels", "gpu")
 	srv.await(tk.ID, "completed|ended|1|2")
 }
 
-func TestRunOfAWorkerOutlivesTheServer(t *testing.T) {
+func TestARunOfAWorkerSurvivesTheServer(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
 	srv.work("--labels", "gpu")
 	tk := srv.create()
 	srv.await(tk.ID, "running|working|1|1")
 	srv.kill()
-	srv.letGo()
+	srv.release()
 	srv.start()
 	srv.await(tk.ID, "completed|ended|1|1")
 	if n := srv.rows("SELECT count(*) FROM messages WHERE type = 'tool_call'")[0]; n != "1" {
-		t.Errorf("%s tool calls are in the transcript", n)
+		t.Errorf("got %s tool calls in the transcript", n)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	}
 	old := lease()
 	if old == nil || old.TaskID != tk.ID || lease() != nil {
-		t.Fatal("one run is not leased once")
+		t.Fatal("want one run leased exactly once")
 	}
 	say := func(by *client.Client, l *task.Leased, what string, more map[string]any) (int, string) {
 		in := map[string]any{"attempt": l.Attempt, "lease": l.Lease}
@@ -218,7 +218,7 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	want := func(what string, status int, code string, wantStatus int, wantCode string) {
 		t.Helper()
 		if status != wantStatus || code != wantCode {
-			t.Errorf("%s: %d %s, want %d %s", what, status, code, wantStatus, wantCode)
+			t.Errorf("%s: got %d %s, want %d %s", what, status, code, wantStatus, wantCode)
 		}
 	}
 	check := func(what string, wantStatus int, wantCode string, by *client.Client, l *task.Leased, act string, more map[string]any) {
@@ -232,24 +232,24 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	check("the same events and one more", 200, "", c, old, "events", line(1, "a", "b", "c"))
 	check("a gap", 422, "invalid_field", c, old, "events", line(9, "x"))
 	if got := strings.Join(srv.rows("SELECT content FROM messages WHERE type = 'text' ORDER BY id"), ""); got != "abc" {
-		t.Errorf("the transcript is %s", got)
+		t.Errorf("got the transcript %s", got)
 	}
 	own := srv.api(old.Token)
 	check("the agent itself ends its run", 403, "forbidden", own, old, "finish", map[string]any{"status": "completed", "summary": "x"})
 	check("a person reports", 403, "forbidden", srv.person, old, "heartbeat", nil)
 	other := srv.api(srv.token("--scope", "worker", "--name", "stranger"))
 	check("another worker with the right lease", 409, "stale_lease", other, old, "heartbeat", nil)
-	check("a state that no runner may give", 422, "invalid_field", c, old, "finish", map[string]any{"status": "failed", "phase": "lost"})
+	check("a state that no runner may report", 422, "invalid_field", c, old, "finish", map[string]any{"status": "failed", "phase": "lost"})
 	check("a changed file without a name", 422, "invalid_field", c, old, "finish",
 		map[string]any{"status": "completed", "work": map[string]any{"total": 1, "files": []any{map[string]any{"path": "", "change": "added"}}}})
-	check("fewer changed files than are named", 422, "invalid_field", c, old, "finish",
+	check("fewer changed files than listed", 422, "invalid_field", c, old, "finish",
 		map[string]any{"status": "completed", "work": map[string]any{"total": 0, "files": []any{map[string]any{"path": "a", "change": "added"}}}})
 	check("back into the queue", 200, "", c, old, "finish", map[string]any{"status": "returned"})
 	check("and again", 200, "", c, old, "finish", map[string]any{"status": "returned"})
-	check("a heartbeat of a run that was given back", 409, "stale_lease", c, old, "heartbeat", nil)
+	check("a heartbeat of a returned run", 409, "stale_lease", c, old, "heartbeat", nil)
 	now := lease()
 	if now == nil || now.RunID != old.RunID || now.Lease != old.Lease+1 {
-		t.Fatalf("leased %+v", now)
+		t.Fatalf("got the lease %+v", now)
 	}
 	for _, act := range []string{"working", "heartbeat"} {
 		check(act+" under the old lease", 409, "stale_lease", c, old, act, nil)
@@ -262,14 +262,14 @@ func TestStaleLeasesAreRefused(t *testing.T) {
 	check("another end", 409, "stale_lease", c, now, "finish", map[string]any{"status": "failed", "reason": "x"})
 	srv.await(tk.ID, "completed|ended|1|2")
 	if _, code := say(c, now, "heartbeat", nil); code != "" {
-		t.Errorf("a heartbeat after the end: %s", code)
+		t.Errorf("for a heartbeat after the end, got %s", code)
 	}
 	if err := c.Do(t.Context(), "GET", "/api/tasks", nil, nil); err == nil {
-		t.Error("a worker may read tasks")
+		t.Error("a worker can read tasks")
 	}
 }
 
-func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
+func TestARunOfADeadWorkerIsRetried(t *testing.T) {
 	t.Parallel()
 	srv := newWorkerServer(t)
 	first := srv.work("--labels", "gpu")
@@ -281,14 +281,14 @@ func TestRunOfAWorkerThatDiedIsTriedAgain(t *testing.T) {
 	}
 	testkit.Eventually(t, "its programs end with it", func() bool { return srv.programs() == 0 })
 	srv.await(tk.ID, "running|working|1|1")
-	srv.leaseOver()
-	srv.letGo()
+	srv.expireLease()
+	srv.release()
 	srv.work("--labels", "gpu")
 	srv.await(tk.ID, "failed|lost|1|1", "completed|ended|2|1")
 }
 
-// leaseOver does what a minute without a heartbeat does.
-func (srv *workerServer) leaseOver() {
+// expireLease has the effect of a minute without a heartbeat.
+func (srv *workerServer) expireLease() {
 	srv.t.Helper()
 	driver, source := "sqlite3", "file:"+filepath.Join(srv.data, "taskyard.db")+"?_busy_timeout=5000"
 	if srv.store != "" {
