@@ -14,11 +14,11 @@ import (
 	"taskyard/task"
 )
 
-// agentAddr is the variable that tells a scripted agent where its test is.
+// agentAddr is the variable with the address of the test for a scripted agent.
 const agentAddr = "SCRIPTED_AGENT_ADDR"
 
-// scriptedAgent is the process of a run: it says what its test tells it to
-// say. The line "exit" ends it with success, "fail" without.
+// scriptedAgent is the process of a run: it prints what its test sends. The line
+// "exit" ends it with success, "fail" without.
 func scriptedAgent() int {
 	conn, err := net.Dial("tcp", os.Getenv(agentAddr))
 	if err != nil {
@@ -42,7 +42,7 @@ func scriptedAgent() int {
 	return 0
 }
 
-// stage is where scripted agents come to be told what to say.
+// stage is where scripted agents connect to get their lines.
 type stage struct {
 	ln   net.Listener
 	mu   sync.Mutex
@@ -90,7 +90,7 @@ type actor struct {
 	conn net.Conn
 }
 
-// agent waits until a run of the task has its process.
+// agent waits until the process of a run of the task has started.
 func (s *stage) agent(t testing.TB, id task.ID) *actor {
 	t.Helper()
 	select {
@@ -103,7 +103,7 @@ func (s *stage) agent(t testing.TB, id task.ID) *actor {
 	}
 }
 
-// say has the agent print a line.
+// say makes the agent print a line.
 func (a *actor) say(format string, args ...any) {
 	a.t.Helper()
 	if _, err := io.WriteString(a.conn, fmt.Sprintf(format, args...)+"\n"); err != nil {

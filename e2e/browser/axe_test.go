@@ -13,13 +13,13 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// judge runs axe over the page and lists each violation with its first places.
+// judge runs axe on the page and lists each violation with its first elements.
 const judge = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
 	v.id + ": " + v.help + "\n    " + v.nodes.slice(0, 4).map(n => n.target.join(" ") + "  " + n.html.slice(0, 140) + "  " + (n.any[0]?.message ?? n.all[0]?.message ?? n.none[0]?.message ?? "")).join("\n    ")).join("\n"))`
 
-// tooSmall lists what can be pressed and is smaller than 24 px either way. A
-// label belongs to its input, and an area drawn by ::after to its element.
-// Links in a line of text may be as high as the line.
+// tooSmall lists interactive elements that are smaller than 24 px in one direction. A
+// label belongs to its input, and an area drawn by ::after to its element. Links
+// in a line of text may be as high as the line.
 const tooSmall = `[...document.querySelectorAll("a[href], button, summary, select, input:not([type=hidden])")].filter(e => {
 	if (!e.checkVisibility({visibilityProperty: true}) || !e.getClientRects().length || e.matches("a.skip") || e.localName === "a" && getComputedStyle(e).display === "inline") return false;
 	const after = getComputedStyle(e, "::after"), drawn = after.content !== "none" && after.position === "absolute";
@@ -28,13 +28,13 @@ const tooSmall = `[...document.querySelectorAll("a[href], button, summary, selec
 	return r.width > 1 && (r.width + more < 23.5 || r.height + more < 23.5);
 }).map(e => e.outerHTML.slice(0, 140) + " " + JSON.stringify(e.getBoundingClientRect()).slice(0, 80)).join("\n")`
 
-// sideways says by how much the document is wider than the window, and which
+// sideways reports by how much the document is wider than the window, and which
 // elements overflow.
 const sideways = `(() => { const d = document.documentElement; if (d.scrollWidth <= d.clientWidth) return "";
 	return d.scrollWidth + " of " + d.clientWidth + ": " + [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > d.clientWidth + 1).slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\n"); })()`
 
-// withAxe has axe in every page of the tab. It comes by the protocol, so the
-// policy of the pages stays as it is.
+// withAxe loads axe in every page of the tab. It is injected through the protocol, so
+// that the content security policy of the pages is unchanged.
 func withAxe(b *tab) *tab {
 	b.t.Helper()
 	src, err := os.ReadFile("../../static/vendor-test/axe.min.js")
@@ -46,7 +46,7 @@ func withAxe(b *tab) *tab {
 
 func TestEveryPageIsAccessible(t *testing.T) {
 	t.Parallel()
-	parts := 2 // of the pages; they are looked at side by side
+	parts := 2 // of the pages, examined in parallel
 	if testkit.Whole() {
 		parts = 4
 	}
@@ -65,7 +65,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	}
 }
 
-func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
+func TestPausedAndSignedOutPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := withAxe(s.tab())
@@ -94,7 +94,7 @@ func TestPausedPagesAndThoseOutsideAreAccessible(t *testing.T) {
 	also(nothing, "approvals-empty", "/approvals")
 }
 
-// look is one way to look at a page.
+// look is one way to view a page.
 type look struct {
 	theme string
 	width int64
@@ -102,8 +102,8 @@ type look struct {
 
 var looks = []look{{"light", 1280}, {"dark", 390}, {"dark", 1280}, {"light", 390}}
 
-// seen are the looks at the page of an index: one, another from page to page,
-// or all of them in the thorough form.
+// looks returns the looks for the page of an index: one, a different one from page to
+// page, or all of them in the thorough form.
 func seen(i int) []look {
 	if testkit.Thorough() {
 		return looks
@@ -118,7 +118,7 @@ func newEmpty(t *testing.T) *tab {
 	return newInstanceWith(t, nil).tab()
 }
 
-// examine looks at one page.
+// examine checks one page.
 func examine(t *testing.T, b *tab, p shown, looks []look) {
 	t.Helper()
 	b.size(1280, 900)
@@ -139,7 +139,7 @@ func examine(t *testing.T, b *tab, p shown, looks []look) {
 	}
 }
 
-func TestButtonsCanBeReadUnderTheMouse(t *testing.T) {
+func TestButtonsAreReadableUnderTheMouse(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := withAxe(s.tab())

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chrome is the one Chromium of all tests.
+// chrome is the one Chromium process of all tests.
 var chrome chromium
 
 type chromium struct {
@@ -25,7 +25,7 @@ type chromium struct {
 
 var errNoChromium = errors.New("no Chromium is installed: install the package chromium")
 
-// context returns the browser's own context; the tabs are made below it.
+// context returns the browser's own context; the tabs are created below it.
 func (c *chromium) context(t testing.TB) context.Context {
 	t.Helper()
 	c.once.Do(c.start)
@@ -62,18 +62,18 @@ func (c *chromium) start() {
 		"disable-sync", "disable-dev-shm-usage", "disable-extensions",
 		"disable-background-timer-throttling", "disable-backgrounding-occluded-windows", "disable-renderer-backgrounding", "disable-breakpad",
 		"disable-default-apps", "no-default-browser-check", "disable-hang-monitor",
-		"in-process-gpu", "disable-software-rasterizer", // nothing is drawn by a GPU, real or not
+		"in-process-gpu", "disable-software-rasterizer", // nothing is drawn with a GPU, real or emulated
 	} {
 		opts = append(opts, chromedp.Flag(name, true))
 	}
-	// Each tab has cookies of its own, so a process that is started ahead for the next one is of no use to it.
+	// Each tab has its own cookies, so a spare process for the next one is of no use to it.
 	opts = append(opts, chromedp.Flag("disable-features", "SpareRendererForSitePerProcess"))
 	opts = append(opts, chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("password-store", "basic"))
 	opts = append(opts, chromedp.Flag("force-prefers-reduced-motion", true)) // a pulsing dot is painted 60 times a second in each open tab
 	alloc, stopAlloc := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, stop := chromedp.NewContext(alloc)
 	c.ctx, c.stop = ctx, func() { stop(); stopAlloc() }
-	c.err = chromedp.Do(ctx) // the browser lives as long as this very context
+	c.err = chromedp.Do(ctx) // the browser lives as long as this context
 }
 
 // close ends the process and removes its folder.

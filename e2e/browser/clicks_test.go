@@ -15,8 +15,8 @@ import (
 	"taskyard/task"
 )
 
-// submitters names the buttons of the page that send something: address and
-// label, with numbers taken out.
+// submitters lists the buttons of the page that send something: address and label,
+// without numbers.
 const submitters = `(() => { const list = [];
 	for (const b of document.querySelectorAll("form[method=post] button:not([type=button]):not([type=reset]), button[form][formaction]")) {
 		if (b.closest("[hidden], dialog:not([open])")) continue;
@@ -25,8 +25,8 @@ const submitters = `(() => { const list = [];
 	}
 	return [...new Set(list)]; })()`
 
-// prepare fills the form of a button of submitters, opens what hides it, and
-// returns where it is; X is negative when it cannot be reached with the mouse.
+// prepare fills in the form of a button in submitters, opens what hides it, and
+// returns its position; X is negative if it cannot be reached with the mouse.
 const prepare = `(async what => {
 	const of = b => ((b.getAttribute("formaction") || b.form.getAttribute("action")) + " " + (b.name ? b.name + " " : "") + (b.getAttribute("aria-label") || b.textContent)).replace(/\d+/g, "N").replace(/\s+/g, " ").trim();
 	const b = [...document.querySelectorAll("form[method=post] button:not([type=button]):not([type=reset]), button[form][formaction]")].find(b => !b.closest("[hidden], dialog:not([open])") && of(b) === what);
@@ -47,7 +47,7 @@ const prepare = `(async what => {
 	return top && b.contains(top) ? {X, Y} : {X: -1};
 })`
 
-// clickable are pages that together have every button, or in the short form
+// clickable returns pages that together have every button, or in the short form
 // three pages with buttons of many kinds.
 func (s *sample) clickable() []string {
 	if !testkit.Whole() {
@@ -70,12 +70,12 @@ var ending = []string{
 	"/settings/people/N/disable", "/settings/people/N/role",
 }
 
-func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
+func TestThreeClicksOfAnyButtonActOnce(t *testing.T) {
 	t.Parallel()
 	pressed := map[string]bool{}
 	where := map[string]string{}
-	for range 5 { // what an act takes away, another instance still has
-		newSample(t).thriceEach(t, pressed, where)
+	for range 5 { // a button that an act removes still exists in another instance
+		newSample(t).pressEach(t, pressed, where)
 		if len(pressed) == len(where) {
 			break
 		}
@@ -88,13 +88,13 @@ func TestThreeClicksOfAnyButtonAreOneAct(t *testing.T) {
 	}
 }
 
-// thriceEach presses every button that was not pressed yet. where names the
-// page of each button; it is filled by the first call.
-func (s *sample) thriceEach(t *testing.T, pressed map[string]bool, where map[string]string) {
+// pressEach presses every button that was not pressed yet. where maps each button to
+// its page; the first call fills it.
+func (s *sample) pressEach(t *testing.T, pressed map[string]bool, where map[string]string) {
 	t.Helper()
 	tab := func() *tab {
 		b := s.tab()
-		b.expect("422", "409", "404", "ERR_ABORTED", "401") // what ends a session ends the streams of every tab
+		b.expect("422", "409", "404", "ERR_ABORTED", "401") // an act that ends a session ends the streams of every tab
 		return b
 	}
 	b := tab()
@@ -122,15 +122,15 @@ func (s *sample) thriceEach(t *testing.T, pressed map[string]bool, where map[str
 	})
 	for _, what := range todo {
 		if rank(what) > 1 {
-			b = tab() // the act before this one has ended the session
+			b = tab() // the previous act ended the session
 		}
-		if s.thrice(t, b, where[what], what) {
+		if s.pressThrice(t, b, where[what], what) {
 			pressed[what] = true
 		}
 	}
 }
 
-// shows reports whether a button only shows how something would be.
+// shows reports whether a button only shows a preview.
 func shows(what string) bool {
 	return strings.HasSuffix(what, " preview Preview") || strings.HasPrefix(what, "/agents/new/check ")
 }
@@ -139,9 +139,9 @@ func rank(what string) int {
 	return 1 + slices.IndexFunc(ending, func(e string) bool { return strings.HasPrefix(what, e) })
 }
 
-// thrice presses a button three times at once; false: an act before this one
-// has taken the button away.
-func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
+// pressThrice presses a button three times at once. It returns false if an earlier act
+// has removed the button.
+func (s *sample) pressThrice(t *testing.T, b *tab, page, what string) bool {
 	t.Helper()
 	b.reach(page)
 	if eval[bool](b, `!!document.querySelector("[data-live-pill]")`) {
@@ -154,11 +154,11 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	if at.Gone {
 		return false
 	}
-	// A yes counts only for what was in view for a while.
+	// An approval counts only for what has been visible for a while.
 	b.wait(`!window.clicked?.form?.matches('form[action$="/approve"], form[action$="/allow"], form[data-bulk-approve]') || taskyard.seen('form[action="' + clicked.form.getAttribute("action") + '"]')`)
 	last := must(s.svc.LastEvent(ctx))
 	b.faults.sent()
-	release := s.forms.hold() // no answer comes between the clicks, however busy the machine is
+	release := s.forms.hold() // no response arrives between the clicks, however busy the machine is
 	if at.X > 0 {
 		b.do(chromedp.Steps(clicks(spot{at.X, at.Y}, 3)...))
 	} else {
@@ -169,13 +169,13 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 	b.wait(`document.readyState === "complete" && !document.querySelector(".htmx-request")`)
 	b.rest(150)
 	if len(sent) == 0 {
-		t.Errorf("%s on %s: nothing is sent: %s", what, page,
+		t.Errorf("%s on %s: nothing was sent: %s", what, page,
 			eval[string](b, `[...window.clicked?.form?.elements ?? []].filter(f => !f.checkValidity()).map(f => f.outerHTML.slice(0, 120)).join()`))
 		return true
 	}
-	told := b.faults.sent() // a refusal is told by the page that the form leads to, which sends it once more
-	if len(sent) != 1 || len(told) > 1 {
-		t.Errorf("%s on %s: sent %d times: %q, %q", what, page, len(sent)+len(told), sent, told)
+	resent := b.faults.sent() // a refusal is shown by the target page of the form, which sends it once more
+	if len(sent) != 1 || len(resent) > 1 {
+		t.Errorf("%s on %s: sent %d times: %q, %q", what, page, len(sent)+len(resent), sent, resent)
 	}
 	seen := map[string]int{}
 	for _, e := range must(s.svc.Events(ctx, s.maya, task.EventFilter{After: last, Limit: 200})) {
@@ -183,26 +183,26 @@ func (s *sample) thrice(t *testing.T, b *tab, page, what string) bool {
 			seen[fmt.Sprintf("%s of task %d, run %d, agent %s: %s", e.Kind, e.TaskID, e.RunID, e.Agent, e.Changes)]++
 		}
 	}
-	if len(told) > 0 && len(seen) > 0 {
-		t.Errorf("%s on %s: done, and sent again: %v", what, page, seen)
+	if len(resent) > 0 && len(seen) > 0 {
+		t.Errorf("%s on %s: sent again after success: %v", what, page, seen)
 	}
 	for e, n := range seen {
 		if n > 1 || shows(what) {
-			t.Errorf("%s on %s: %d times %s", what, page, n, e)
+			t.Errorf("%s on %s: got %d times %s", what, page, n, e)
 		}
 	}
 	return true
 }
 
-// reach opens a page from one which may be about to lead to another by itself:
-// that cuts the way off, which is tried again.
+// reach opens a page from one that may be about to navigate by itself, which cancels
+// the navigation: it is then retried.
 func (b *tab) reach(path string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	for {
 		select {
-		case <-b.arrived: // of the page before
+		case <-b.arrived: // of the previous page
 		default:
 		}
 		_, err := chromedp.Run(ctx, chromedp.Navigate(b.base+path))
@@ -210,13 +210,13 @@ func (b *tab) reach(path string) {
 			break
 		}
 		if ctx.Err() != nil || !strings.Contains(err.Error(), "ERR_ABORTED") {
-			b.fatalf("%s did not come: %v", path, err)
+			b.fatalf("%s did not load: %v", path, err)
 		}
 	}
 	b.wait(`document.readyState === "complete" && location.href === ` + quote(b.base+path))
 }
 
-// rest lets a page be for some milliseconds, whether it stays or goes.
+// rest waits for some milliseconds, whether the page stays or navigates.
 func (b *tab) rest(ms int) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -1,7 +1,7 @@
 package browser
 
-// corpus are texts that run code, open tags, close ours, load what is
-// elsewhere or deceive the eye where somebody forgot to escape them.
+// corpus are texts that run code, open or close tags, load external resources or
+// deceive the eye, if they are not escaped.
 var corpus = []string{
 	`<script>alert(1)</script>`,
 	`"><script>alert(2)</script>`,

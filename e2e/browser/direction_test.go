@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTextFromRightToLeft(t *testing.T) {
+func TestRightToLeftText(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()

@@ -14,23 +14,23 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// faults are what a browser complains of: errors and warnings of the console,
-// uncaught exceptions, failed requests, dialogs, and violations of the policy.
+// faults are what a browser reports: console errors and warnings, uncaught exceptions,
+// failed requests, dialogs, and violations of the content security policy.
 type faults struct {
 	mu       sync.Mutex
 	list     []string
 	expected []string
 	urls     map[network.RequestID]string
 	posts    []string      // paths to which something was sent
-	posted   chan struct{} // holds a value when posts grew
+	posted   chan struct{} // has a value when posts grew
 }
 
-// whileAway are the faults of a page whose server cannot be reached: its
-// stream fails, and so does whatever it fetches just then.
+// whileAway are the faults of a page whose server cannot be reached: its stream fails,
+// and so do its current requests.
 var whileAway = []string{"request failed", "ERR_", "Failed to load", "htmx:sendError", "htmx:afterRequest"}
 
-// tellViolations has violations of the policy told in the console.
-const tellViolations = `document.addEventListener("securitypolicyviolation", e => console.error("violation of " + e.violatedDirective + " by " + e.blockedURI + " " + e.sample));`
+// reportViolations makes violations of the policy appear in the console.
+const reportViolations = `document.addEventListener("securitypolicyviolation", e => console.error("violation of " + e.violatedDirective + " by " + e.blockedURI + " " + e.sample));`
 
 func (f *faults) add(format string, args ...any) {
 	f.mu.Lock()
@@ -38,7 +38,7 @@ func (f *faults) add(format string, args ...any) {
 	f.list = append(f.list, fmt.Sprintf(format, args...))
 }
 
-// sent returns where something was sent since it was asked last.
+// sent returns the paths of POST requests since the last call.
 func (f *faults) sent() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *faults) sent() []string {
 	return list
 }
 
-// anySent waits until something was sent, and returns where.
+// anySent waits until something was sent, and returns the paths.
 func (f *faults) anySent() []string {
 	limit := time.After(patience)
 	for {
@@ -62,7 +62,7 @@ func (f *faults) anySent() []string {
 	}
 }
 
-// unexpected returns what nobody said would come.
+// unexpected returns the faults that were not expected.
 func (f *faults) unexpected() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,17 +71,17 @@ func (f *faults) unexpected() []string {
 	})
 }
 
-// hear takes one event of the tab.
-func (f *faults) hear(ev any) {
+// record records one event of the tab.
+func (f *faults) record(ev any) {
 	switch ev := ev.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if ev.Type == "error" || ev.Type == "warning" || ev.Type == "assert" {
-			f.add("console %s: %s", ev.Type, spoken(ev.Args))
+			f.add("console %s: %s", ev.Type, consoleText(ev.Args))
 		}
 	case *runtime.EventExceptionThrown:
 		f.add("exception: %s", (&chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails}).Error())
 	case *log.EventEntryAdded:
-		// Whether a font is used in time depends on the machine alone.
+		// Whether a font is used in time depends only on the machine.
 		if e := ev.Entry; (e.Level == "error" || e.Level == "warning") &&
 			!strings.Contains(e.Text, "was preloaded using link preload but not used within a few seconds") {
 			f.add("log %s %s: %s %s", e.Source, e.Level, e.Text, e.URL)
@@ -103,7 +103,7 @@ func (f *faults) hear(ev any) {
 		f.mu.Lock()
 		url := f.urls[ev.RequestID]
 		f.mu.Unlock()
-		// Leaving a page ends its stream and what it still fetches.
+		// Leaving a page ends its stream and its current requests.
 		if !ev.Canceled && ev.ErrorText != "net::ERR_ABORTED" {
 			f.add("request failed: %s %s", ev.ErrorText, url)
 		}
@@ -114,7 +114,7 @@ func (f *faults) hear(ev any) {
 	}
 }
 
-func spoken(args []*runtime.RemoteObject) string {
+func consoleText(args []*runtime.RemoteObject) string {
 	var b strings.Builder
 	for _, a := range args {
 		b.WriteString(string(a.Value) + a.Description + " ")

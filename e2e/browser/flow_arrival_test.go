@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// TestColumnsStayWhereTheyWereDrawn shows a board of which a slow line has
-// brought a part: its columns are as wide as they are when the rest is there.
+// TestColumnsStayWhereTheyWereDrawn shows a board that has arrived only in part: its
+// columns are already as wide as when the rest has arrived.
 func TestColumnsStayWhereTheyWereDrawn(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []int{2, 5, 11} {
@@ -25,12 +25,12 @@ func TestColumnsStayWhereTheyWereDrawn(t *testing.T) {
 		const width = `document.querySelector(".board > :first-child").getBoundingClientRect().width`
 		whole := eval[float64](b, width)
 		eval[int](b, `[...document.querySelectorAll(".board > :not(:first-child)")].map(c => c.remove()).length`)
-		equal(t, fmt.Sprintf("the width of the first of %d columns while it is alone", agents), eval[float64](b, width), whole)
+		equal(t, fmt.Sprintf("width of the first of %d columns while it is the only one", agents), eval[float64](b, width), whole)
 	}
 }
 
-// TestAPageNeedsFewFiles bounds what a browser that comes for the first time
-// loads before it can use the board: 1.2 s on a line of 400 kbit/s.
+// TestAPageNeedsFewFiles limits what a first-time visitor's browser loads before it
+// can use the board: 1.2 s over 400 kbit/s.
 func TestAPageNeedsFewFiles(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
@@ -49,9 +49,9 @@ func TestAPageNeedsFewFiles(t *testing.T) {
   };
 })()`)
 	if loaded.Files > 9 || loaded.Bytes > 62_000 {
-		t.Errorf("the board needs %d files of %d bytes, want at most 9 of 62,000", loaded.Files, loaded.Bytes)
+		t.Errorf("got %d files of %d bytes for the board, want at most 9 of 62,000", loaded.Files, loaded.Bytes)
 	}
 	if len(loaded.Early) > 0 {
-		t.Errorf("%v takes the line from the style sheet", loaded.Early)
+		t.Errorf("%v delays the style sheet", loaded.Early)
 	}
 }

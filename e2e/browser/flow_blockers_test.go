@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestATaskIsBlockedAndFreedUnderOnesEyes(t *testing.T) {
+func TestATaskIsBlockedAndUnblockedOnItsPage(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(*tab) *tab{
 		"with scripts":    func(b *tab) *tab { return b },

@@ -14,7 +14,7 @@ import (
 
 func card(id task.ID) string { return "#t-" + id.String() }
 
-// column says that a card is in the column of an agent.
+// column is true if a card is in the column of an agent.
 func column(agent string, id task.ID) string {
 	return `document.querySelector('section[data-agent="` + agent + `"] ` + card(id) + `')`
 }
@@ -27,7 +27,7 @@ func mouse(kind input.DispatchMouseEventType, p spot) chromedp.Action[chromedp.V
 	return chromedp.MouseEvent(kind, p.X, p.Y, chromedp.ButtonLeft, chromedp.ClickCount(1))
 }
 
-// lift takes a card and moves it over another place without letting go.
+// lift picks up a card and moves it over another place without dropping it.
 func (b *tab) lift(what string, to spot) {
 	b.t.Helper()
 	var p spot
@@ -41,12 +41,12 @@ func (b *tab) lift(what string, to spot) {
 	b.wait(`document.body.dataset.dragging`)
 }
 
-func (b *tab) letGo(at spot) {
+func (b *tab) drop(at spot) {
 	b.t.Helper()
 	b.do(mouse(input.DispatchMouseEventTypeMouseReleased, at))
 }
 
-// in is a spot of a thing, from its upper left corner.
+// in returns a point of an element, relative to its upper left corner.
 func (b *tab) in(sel string, dx, dy float64) spot {
 	b.t.Helper()
 	p := eval[spot](b, `(() => { const r = document.querySelector(`+quote(sel)+`).getBoundingClientRect(); return {X: r.x, Y: r.y}; })()`)
@@ -67,7 +67,7 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 	to := b.in(`section[data-agent="scout"]`, 60, 60)
 	b.lift(card(tk.ID), to)
 	b.see("Drop to hand off #" + tk.ID.String() + " to scout")
-	b.letGo(to)
+	b.drop(to)
 	b.wait(`document.querySelector("#act-dialog[open]")`)
 	equal(t, "owner before the comment", inst.task(tk.ID).Owner, "coder")
 	equal(t, "new owner", b.value("#act-dialog select"), "scout")
@@ -79,10 +79,10 @@ func TestDragACardToAnotherColumn(t *testing.T) {
 	equal(t, "owner after keeping", inst.task(tk.ID).Owner, "coder")
 
 	b.lift(card(tk.ID), to)
-	b.letGo(to)
+	b.drop(to)
 	b.wait(`document.querySelector("#act-dialog[open]")`)
 	b.insert("You know the way better.")
-	// In one task of the page: later ones would meet what lies under the dialog.
+	// In a single task of the page: later clicks would hit what is under the dialog.
 	eval[bool](b, `(() => { const move = [...document.querySelectorAll("#act-dialog button")].find(e => e.textContent.trim() === "Move"); move.click(); move.click(); move.click(); return true })()`)
 	b.wait(column("scout", tk.ID))
 	b.wait(`document.querySelector("#toasts").textContent.includes("Moved #` + tk.ID.String() + ` to scout")`)
@@ -112,7 +112,7 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	to := b.in(card(ids["b"]), 40, 3)
 	b.lift(card(ids["d"]), to)
 	b.wait(`document.querySelector(".drop.line")`)
-	b.letGo(to)
+	b.drop(to)
 	b.see("1 → 6")
 	inst.until("d is above b", func() bool { return inst.priority(ids["d"]) == 6 })
 	b.wait(`[...document.querySelectorAll(".task-card")].map(c => c.id.slice(2)).join() === "` +
@@ -123,23 +123,23 @@ func TestDragInsideAColumnSetsThePriority(t *testing.T) {
 	b.see("6 → 1")
 	inst.until("d is where it was", func() bool { return inst.priority(ids["d"]) == 1 })
 
-	t.Run("a drop where it was, or beside the board, does nothing", func(t *testing.T) {
+	t.Run("a drop at the same place, or outside the board, does nothing", func(t *testing.T) {
 		v := inst.task(ids["b"]).Version
 		at := b.in(card(ids["b"]), 60, 30)
 		b.lift(card(ids["b"]), at)
-		b.letGo(at)
+		b.drop(at)
 		b.lift(card(ids["b"]), spot{5, 5})
-		b.letGo(spot{5, 5})
+		b.drop(spot{5, 5})
 		b.lift(card(ids["b"]), b.in(card(ids["d"]), 40, 60))
 		b.keys(kb.Escape)
 		b.wait(`!document.body.dataset.dragging && !document.querySelector(".task-card.ghost, .drop")`)
-		b.letGo(spot{5, 5})
+		b.drop(spot{5, 5})
 		equal(t, "version", inst.task(ids["b"]).Version, v)
 		equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 	})
 }
 
-func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
+func TestTheBoardByMenuAndByKeys(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	first := inst.create(task.New{Title: "First", Priority: 5})
@@ -176,9 +176,9 @@ func TestTheBoardByMenuAndByKeysAlone(t *testing.T) {
 	equal(t, "focus", eval[string](b, focusedRow), "t-"+second.ID.String())
 	b.keys("k")
 	b.wait(focusedRow + ` === "t-` + first.ID.String() + `"`)
-	// A dialog's close event comes with the next frame, which may be late.
+	// The close event of a dialog is sent with the next frame, which may be late.
 	eval[bool](b, `document.querySelector("#act-dialog").dispatchEvent(new Event("close"))`)
-	equal(t, "focus after a late word of the dialog", eval[string](b, focusedRow), "t-"+first.ID.String())
+	equal(t, "focus after a late event of the dialog", eval[string](b, focusedRow), "t-"+first.ID.String())
 	b.loads(typed("e"))
 	b.at(path(first.ID, "/edit"))
 	b.fill("#title", "First, better")
@@ -242,7 +242,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	one.click("#act-dialog button|Move")
 	one.wait(column("scout", tk.ID))
 	two.expect("409")
-	two.wait(column("scout", tk.ID)) // it lives on under the open dialog
+	two.wait(column("scout", tk.ID)) // it is updated under the open dialog
 	two.choose("#act-dialog select", "keeper")
 	two.fill("#comment", "no, mine")
 	two.click("#act-dialog button|Move")
@@ -250,7 +250,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	equal(t, "comment stays", two.value("#comment"), "no, mine")
 	equal(t, "owner", inst.task(tk.ID).Owner, "scout")
 
-	t.Run("and a stale priority is told", func(t *testing.T) {
+	t.Run("and a stale priority is reported", func(t *testing.T) {
 		two.click("#act-dialog a|Cancel")
 		two.wait(`document.querySelector("#m-` + tk.ID.String() + ` [data-key-up]").value === "5 6"`)
 		eval[chromedp.Void](two, `void document.querySelector("#m-`+tk.ID.String()+` [data-key-up]").setAttribute("value", "3 4")`)
@@ -261,7 +261,7 @@ func TestTwoBrowsersMoveTheSameCard(t *testing.T) {
 	})
 }
 
-func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
+func TestChangesOfOthersKeepSelectionMenusAndFocus(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Stay with me", Priority: 5})
@@ -284,13 +284,13 @@ func TestWhatOthersDoKeepsSelectionMenusAndFocus(t *testing.T) {
 	b.wait(`!document.querySelector("#bulk").checkVisibility()`)
 	b.wait(`["A", "H1"].includes(document.activeElement.tagName)`)
 
-	t.Run("and a card that is being dragged", func(t *testing.T) {
+	t.Run("and a dragged card", func(t *testing.T) {
 		to := b.in(`section[data-agent="scout"]`, 60, 60)
 		b.keys(kb.Escape)
 		b.lift(card(other.ID), to)
 		late := inst.create(task.New{Title: "Came late", Owner: "keeper"})
 		equal(t, "drop place", eval[bool](b, `!!document.querySelector(".drop")`), true)
-		b.letGo(to)
+		b.drop(to)
 		b.wait(`document.querySelector("#act-dialog[open]")`)
 		b.keys(kb.Escape)
 		b.wait(column("keeper", late.ID))

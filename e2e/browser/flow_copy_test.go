@@ -6,7 +6,7 @@ import (
 	"taskyard/service"
 )
 
-func TestANewTokenIsInSightOnAPhone(t *testing.T) {
+func TestANewTokenIsVisibleOnAPhone(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} { // the form is below the list
@@ -22,7 +22,7 @@ func TestANewTokenIsInSightOnAPhone(t *testing.T) {
 	b.wait(`(() => { const r = document.querySelector(".fresh h2").getBoundingClientRect(); return r.top >= 0 && r.bottom < innerHeight; })()`)
 }
 
-func TestATokenIsCopiedOverPlainHTTPToo(t *testing.T) {
+func TestATokenCanBeCopiedOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()

@@ -17,7 +17,7 @@ import (
 	"taskyard/task"
 )
 
-// decided returns what is decided on a run, also while it can be undone.
+// decided returns the decision on a run, even while it can be undone.
 func (inst *instance) decided(id task.ID) string {
 	inst.t.Helper()
 	r := must(inst.svc.Run(ctx, inst.maya, id))
@@ -27,7 +27,7 @@ func (inst *instance) decided(id task.ID) string {
 	return r.Approval.Decision
 }
 
-func TestDecideByKeysAlone(t *testing.T) {
+func TestDecideByKeyboard(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	one, two := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
@@ -41,7 +41,7 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.at("/approvals/" + one.ID.String())
 	b.keys("e")
 	b.wait(`document.activeElement.id === "timeoutSeconds"`)
-	b.looked()
+	b.awaitSeen()
 	b.insert("60")
 	b.loads(typed("\r"))
 	b.at("/approvals/" + two.ID.String())
@@ -51,10 +51,10 @@ func TestDecideByKeysAlone(t *testing.T) {
 	b.at("/approvals/" + one.ID.String())
 	b.see("Undone")
 	equal(t, "decision", inst.decided(one.ID), "")
-	b.looked()
+	b.awaitSeen()
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
-	b.gone("Run 1 approved.") // when its time is over
+	b.gone("Run 1 approved.") // when its time is up
 	inst.until("it takes effect", func() bool {
 		return must(inst.svc.Run(ctx, inst.maya, one.ID)).PendingDecision == nil
 	})
@@ -67,7 +67,7 @@ func TestADoubleClickDecidesOnce(t *testing.T) {
 	r := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	b := inst.tab()
 	b.open("/approvals/" + r.ID.String())
-	b.looked()
+	b.awaitSeen()
 	b.loads(b.onto("#approve button", func(p spot) chromedp.Action[chromedp.Void] {
 		return chromedp.MouseClickXY(p.X, p.Y, chromedp.ClickCount(2))
 	}))
@@ -96,7 +96,7 @@ func TestTwoReviewersRace(t *testing.T) {
 	second.open("/approvals/" + r.ID.String())
 	first.open("/approvals/" + r.ID.String())
 	second.wait(`document.querySelector("#approve")`)
-	first.looked()
+	first.awaitSeen()
 	first.press("#approve button")
 	second.click("[data-reject]")
 	second.wait(`document.activeElement?.id === "reason"`)
@@ -116,7 +116,7 @@ func TestDecideWithoutScripts(t *testing.T) {
 		return inst.ask(inst.create(task.New{Title: title, Owner: owner}).ID)
 	}
 	r, one, two := run("Restart the mail server", "keeper"), run("Read the logs", "reader"), run("Read the mails", "reader")
-	inst.clock.Stop() // what is decided can be undone for 5 s
+	inst.clock.Stop() // decisions can be undone for 5 s
 	b := newTab(t, inst.url).withoutScripts()
 	b.open("/login")
 	b.fill("#name", "maya")
@@ -136,12 +136,12 @@ func TestDecideWithoutScripts(t *testing.T) {
 	b.click(`input[value^="` + two.ID.String() + `:"]`)
 	b.press("button|Approve the checked runs")
 	equal(t, "checked", inst.decided(one.ID), "approved")
-	equal(t, "not checked", inst.decided(two.ID), "")
+	equal(t, "unchecked run", inst.decided(two.ID), "")
 	b.press("button|Undo")
 	equal(t, "decisions left", inst.decided(one.ID)+inst.decided(r.ID), "")
 }
 
-// gate is a proxy before the server that can be shut, like a server that restarts.
+// gate is a proxy in front of the server that can be shut, as if the server restarted.
 type gate struct {
 	t    testing.TB
 	addr string
@@ -178,10 +178,10 @@ func (g *gate) open() {
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_ = g.srv.Close() // every connection too
+	_ = g.srv.Close() // closes every connection, too
 }
 
-func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
+func TestATranscriptContinuesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Talks while nobody listens"})
@@ -214,6 +214,6 @@ func TestATranscriptGoesOnAfterTheServerWasAway(t *testing.T) {
 	lines := eval[string](b, `[...document.querySelectorAll("#transcript .say")].map(e => e.innerText.trim()).join(" ")`)
 	equal(t, "lines", lines, "Line before. Line 0 while away. Line 1 while away. Line 2 "+
 		"while away. Line 3 while away. Line 4 while away. Line after.")
-	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	equal(t, "page was reloaded", eval[float64](b, `performance.timeOrigin`) != loaded, false)
 	agent.say("exit")
 }

@@ -2,7 +2,7 @@ package browser
 
 import "testing"
 
-func TestTheReferenceIsSearched(t *testing.T) {
+func TestTheReferenceCanBeSearched(t *testing.T) {
 	t.Parallel()
 	inst := openInstance(t, agentFiles)
 	b := newTab(t, inst.url)

@@ -11,13 +11,13 @@ import (
 	"taskyard/task"
 )
 
-// drafts counts what the browser keeps of typed text.
+// drafts counts the drafts of typed text in the browser.
 func (b *tab) drafts() int {
 	b.t.Helper()
 	return eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`)
 }
 
-// lose loses the next two answers, of acts that the server has done.
+// lose drops the next two responses to acts that the server has executed.
 func (b *tab) lose() {
 	b.t.Helper()
 	eval[chromedp.Void](b, `void (() => {
@@ -31,7 +31,7 @@ func (b *tab) lose() {
 	})()`)
 }
 
-// typing are forms of all kinds: where each is, and the field in which one types.
+// typing returns forms of all kinds: the page of each, and the field to type in.
 func (inst *instance) typing() map[string]struct{ page, field, text string } {
 	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 	tk := inst.create(task.New{Title: "Paint the gate", Steps: []task.Step{{Title: "Buy paint"}}})
@@ -49,7 +49,7 @@ func (inst *instance) typing() map[string]struct{ page, field, text string } {
 	}
 }
 
-func TestWhatIsTypedOutlivesAReload(t *testing.T) {
+func TestTypedTextSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -65,7 +65,7 @@ func TestWhatIsTypedOutlivesAReload(t *testing.T) {
 			enter(f.field, f.text)
 			b.loads(chromedp.Reload())
 			b.wait(`document.querySelector(` + quote(f.field) + `)?.value === ` + quote(f.text))
-			equal(t, "what takes the place of another text is said to be not saved",
+			equal(t, "a draft that replaces another text is marked as not saved",
 				eval[bool](b, `document.body.innerText.includes("Not saved")`), was != "")
 			if was != "" {
 				b.click("main button|Discard")
@@ -87,7 +87,7 @@ func TestWhatIsTypedOutlivesAReload(t *testing.T) {
 	})
 }
 
-func TestADraftIsOfferedOverTheTextItWasBegunOn(t *testing.T) {
+func TestADraftIsOfferedOnlyForTheTextItIsBasedOn(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Paint the gate", Description: "Blue."})
@@ -97,11 +97,11 @@ func TestADraftIsOfferedOverTheTextItWasBegunOn(t *testing.T) {
 	text := "Red, said the owner."
 	must(inst.svc.UpdateTask(ctx, inst.maya, tk.ID, task.Patch{Description: &text}))
 	b.loads(chromedp.Reload())
-	equal(t, "over the text of somebody else", b.value("#description"), text)
+	equal(t, "after a change by another person", b.value("#description"), text)
 	b.seeNot("Not saved")
 }
 
-func TestDecisionsAndSettingsAreSentAgain(t *testing.T) {
+func TestDecisionsAndSettingsAreResent(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
@@ -150,7 +150,7 @@ func TestARefusedFormKeepsItsDraft(t *testing.T) {
 	b.press(`[aria-label="Save Runs"]`)
 	b.wait(`document.querySelector("[id='runs.attempts']").ariaInvalid === "true"`)
 	b.at("/settings/server")
-	equal(t, "what was typed", b.value("[id='runs.attempts']"), "minus one")
+	equal(t, "typed text", b.value("[id='runs.attempts']"), "minus one")
 	b.fill("[id='runs.attempts']", "minus two")
 	b.loads(chromedp.Reload())
 	equal(t, "after a reload", b.value("[id='runs.attempts']"), "minus two")
@@ -170,7 +170,7 @@ func TestNobodyElseSeesADraft(t *testing.T) {
 	b.open(path(tk.ID, "/edit"))
 	b.fill("#description", "Only mine")
 	equal(t, "drafts", b.drafts(), 1)
-	t.Run("after a session that ended without a word", func(t *testing.T) {
+	t.Run("after a session that ended silently", func(t *testing.T) {
 		rita := must(inst.svc.AddUser(ctx, task.SystemActor, "rita", password, task.RoleOperator))
 		if _, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestNobodyElseSeesADraft(t *testing.T) {
 		equal(t, "description", b.value("#description"), "")
 		b.seeNot("Not saved")
 	})
-	t.Run("nor is it left by a sign-out", func(t *testing.T) {
+	t.Run("nor after a sign-out", func(t *testing.T) {
 		b.expect("401")
 		b.press(".side-foot form button")
 		equal(t, "drafts", b.drafts(), 0)

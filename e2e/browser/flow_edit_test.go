@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-func TestEveryFieldIsEditedOnThePage(t *testing.T) {
+func TestEveryFieldCanBeEditedOnThePage(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Old title", Description: "Old words."})
@@ -44,7 +44,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 			eval[chromedp.Void](b, `void document.querySelector("#priority").removeAttribute("max")`)
 			b.press("#edit-priority button|Save")
 			b.see("must be")
-			if scripted { // a live update takes nothing of it away
+			if scripted { // a live update removes none of it
 				must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Meanwhile"))
 				b.see("Meanwhile")
 				b.see("must be")
@@ -67,7 +67,7 @@ func TestEveryFieldIsEditedOnThePage(t *testing.T) {
 	}
 }
 
-func TestATaskIsHandedOverInItsSide(t *testing.T) {
+func TestATaskIsHandedOverInTheSidebar(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Carry me"})
@@ -82,7 +82,7 @@ func TestATaskIsHandedOverInItsSide(t *testing.T) {
 	equal(t, "owner", inst.task(tk.ID).Owner, "scout")
 }
 
-func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
+func TestAChangeByAnotherPersonIsShownAndTypedTextStays(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "The title", Steps: []task.Step{{Title: "A step"}}})
@@ -105,12 +105,12 @@ func TestAChangeBySomebodyElseIsToldAndTheTextStays(t *testing.T) {
 	b.press("#edit-title button|Save")
 	b.see("Saved the title")
 	equal(t, "title", inst.task(tk.ID).Title, "My title")
-	t.Run("z takes the edit back", func(t *testing.T) {
+	t.Run("z undoes the edit", func(t *testing.T) {
 		b.keys("z")
 		b.see("is unchanged")
 		equal(t, "title", inst.task(tk.ID).Title, "Their title")
 	})
-	t.Run("a change of another field is no conflict", func(t *testing.T) {
+	t.Run("a change of another field is not a conflict", func(t *testing.T) {
 		b.click("#edit-priority summary")
 		b.fill("#priority", "3")
 		again := "Once more"
@@ -144,7 +144,7 @@ func TestLinksAreEditedInTheirTab(t *testing.T) {
 	equal(t, "resources", len(inst.task(tk.ID).Resources), 0)
 }
 
-func TestNeighboursAndAFollowUpByKeyboard(t *testing.T) {
+func TestNeighborsAndAFollowUpByKeyboard(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	first := inst.create(task.New{

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// behind writes a definition as another program would.
-func (inst *instance) behind(id, text string) {
+// writeFile writes a definition as another program would.
+func (inst *instance) writeFile(id, text string) {
 	inst.t.Helper()
 	ok(inst.t, os.WriteFile(filepath.Join(inst.dir, "agents", id+".md"), []byte(text), 0o600))
 }
@@ -21,7 +21,7 @@ func (inst *instance) onFile(id string) string {
 	return string(must(os.ReadFile(filepath.Join(inst.dir, "agents", id+".md"))))
 }
 
-// marked reports whether a line has the mark of a finding.
+// marked returns an expression that reports whether a line has the mark of a finding.
 func marked(line, mark string) string {
 	return `document.querySelector(".editor-lines #L` + line + `")?.classList.contains(` + quote(mark) + `)`
 }
@@ -40,20 +40,20 @@ func TestAnAgentIsEditedByMouse(t *testing.T) {
 	b.wait(marked("3", "warn"))
 	equal(t, "numbered lines", eval[int](b, `document.querySelectorAll(".editor-lines li").length`), 7)
 	b.click("[data-line-link='4']")
-	equal(t, "the line that is chosen", eval[string](b,
+	equal(t, "selected line", eval[string](b,
 		`(e => e.value.slice(e.selectionStart, e.selectionEnd))(document.querySelector("#text"))`), "runner: nowhere")
 	mine := "---\ndescription: Looks around well.\ntools: read, edit\nrunner: none\n---\nLook.\n"
 	b.fill("#text", mine)
 	b.wait(`document.querySelector("#check").innerText.includes("Looks around well.") && document.querySelector("#check .tools .caution")?.innerText.includes("edit")`)
 	b.wait(`!document.querySelector(".editor-lines .bad, .editor-lines .warn")`)
 
-	inst.behind("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
+	inst.writeFile("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
 	b.expect("409")
 	b.press("button|Save")
 	b.see("changed this file while you edited it")
 	b.see("Look twice.")
 	b.see("description: Looks around well.")
-	equal(t, "what was typed", b.value("#text"), mine)
+	equal(t, "typed text", b.value("#text"), mine)
 	b.press("button|Use mine")
 	b.at("/agents/scout")
 	b.see("Looks around well.")
@@ -74,7 +74,7 @@ func TestAnAgentIsEditedByKeyboard(t *testing.T) {
 	b.expect("422")
 	b.loads(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	b.see("was not saved")
-	equal(t, "what was typed", b.value("#text"), "---\nname: By keys.\ntools: flying\n---\nGo.\n")
+	equal(t, "typed text", b.value("#text"), "---\nname: By keys.\ntools: flying\n---\nGo.\n")
 	eval[chromedp.Void](b, `document.querySelector("#text").focus()`)
 	eval[chromedp.Void](b, `document.activeElement.select()`)
 	b.insert("---\ndescription: By keys.\ntools: read\nrunner: none\n---\nGo.\n")
@@ -99,13 +99,13 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	b.fill("#text", mine)
 	b.press("button|Check")
 	b.see("Valid")
-	equal(t, "what was typed", b.value("#text"), mine)
-	inst.behind("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
+	equal(t, "typed text", b.value("#text"), mine)
+	inst.writeFile("scout", strings.Replace(inst.onFile("scout"), "Look.", "Look twice.", 1))
 	b.expect("409")
 	b.press("button|Save")
 	b.see("changed this file while you edited it")
 	b.see("Look twice.")
-	equal(t, "what was typed", b.value("#text"), mine)
+	equal(t, "typed text", b.value("#text"), mine)
 	b.press("button|Use mine")
 	b.at("/agents/scout")
 	equal(t, "the file", inst.onFile("scout"), mine)
@@ -117,7 +117,7 @@ func TestAnAgentIsEditedWithoutScripts(t *testing.T) {
 	b.see("Saved helper")
 }
 
-func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
+func TestTheLinesOfTheEditorAlignWithTheirNumbers(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -129,7 +129,7 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 		b.size(width, 900)
 		b.fill("#text", long)
 		b.wait(`document.querySelectorAll(".editor-lines li").length === document.querySelector("#text").value.split("\n").length`)
-		// The text never scrolls inside its box: the copy beneath gives it room.
+		// The text never scrolls inside its box: the copy beneath makes room for it.
 		if over := eval[int](b, `(e => e.scrollHeight - e.clientHeight)(document.querySelector("#text"))`); over > 1 {
 			t.Errorf("%d px: the text is %d px higher than its lines", width, over)
 		}
@@ -139,7 +139,7 @@ func TestTheEditorsLinesStandBesideTheirNumbers(t *testing.T) {
 	}
 }
 
-func TestTheAppearanceIsChosen(t *testing.T) {
+func TestTheAppearanceCanBeChosen(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()

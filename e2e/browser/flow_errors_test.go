@@ -22,7 +22,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.press("main button|Search")
 		b.see("Polish the lamp")
 	})
-	t.Run("403 says who may", func(t *testing.T) {
+	t.Run("403 says who is allowed", func(t *testing.T) {
 		u := must(inst.svc.AddUser(ctx, task.SystemActor, "vera", password, task.RoleViewer))
 		v := newTab(t, inst.url)
 		v.expect("403")
@@ -32,14 +32,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		v.open("/settings/people")
 		v.see("This is for admins.")
 	})
-	t.Run("409 shows how it is now", func(t *testing.T) {
+	t.Run("409 shows the current state", func(t *testing.T) {
 		b.open(path(tk.ID, "/cancel"))
 		must(inst.svc.CompleteTask(ctx, inst.maya, tk.ID, "Done meanwhile.", 0))
 		b.press("main button|Cancel this task")
 		b.wait(`document.querySelector("[role=alert]")`)
 		b.see("Done meanwhile.")
 	})
-	t.Run("413 says how much is too much", func(t *testing.T) {
+	t.Run("413 says what the limit is", func(t *testing.T) {
 		b.open("/tasks/new")
 		eval[chromedp.Void](b, `void (document.querySelector("#title").value = "x", document.querySelector("#description").value = "x".repeat(1100000))`)
 		b.choose("#owner", "scout")
@@ -47,7 +47,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		b.see("Request too large")
 		b.see("Send less at once")
 	})
-	t.Run("a session that ended comes back to the page", func(t *testing.T) {
+	t.Run("signing in after an ended session returns to the page", func(t *testing.T) {
 		lone := newTab(t, inst.url)
 		lone.open("/tasks?q=lamp")
 		lone.at("/login")
@@ -57,7 +57,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		lone.press("button|Sign in")
 		lone.at("/tasks")
 		if q := eval[string](lone, `location.search`); !strings.Contains(q, "lamp") {
-			t.Errorf("query %q", q)
+			t.Errorf("got query %q", q)
 		}
 	})
 }

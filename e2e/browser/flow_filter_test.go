@@ -16,15 +16,15 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 	address := func() string { return eval[string](b, `location.pathname + location.search`) }
 	t.Run("by mouse", func(t *testing.T) {
 		b.open("/tasks")
-		equal(t, "the button is seen", eval[bool](b, `document.querySelector("#filter > button").checkVisibility()`), false)
+		equal(t, "the button is visible", eval[bool](b, `document.querySelector("#filter > button").checkVisibility()`), false)
 		b.click("h1")
 		b.choose(".filters [name=agent]", "scout")
 		b.wait(`location.search === "?agent=scout"`)
 		b.see("Of the scout")
 		b.seeNot("Of the coder")
-		b.wait(`document.activeElement.textContent.trim().replace(/\s+/g, " ") === "scoutremove filter"`) // the script runs after the page is seen
+		b.wait(`document.activeElement.textContent.trim().replace(/\s+/g, " ") === "scoutremove filter"`) // the script runs later
 	})
-	t.Run("the other way to see tasks keeps it", func(t *testing.T) {
+	t.Run("the other view of tasks keeps it", func(t *testing.T) {
 		b.press(".segmented a|Board")
 		b.wait(`location.pathname === "/queues"`)
 		equal(t, "address", address(), "/queues?agent=scout")
@@ -32,7 +32,7 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 		b.wait(`location.pathname === "/tasks"`)
 		equal(t, "address", address(), "/tasks?agent=scout")
 	})
-	t.Run("by keys when they rest", func(t *testing.T) {
+	t.Run("by keys, after a pause", func(t *testing.T) {
 		b.open("/tasks")
 		b.do(typed("j"))
 		b.choose(".filters [name=priority]", "1")
@@ -50,7 +50,7 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 			b.see("Last 7 days")
 		}
 	})
-	t.Run("a day that is half typed does not", func(t *testing.T) {
+	t.Run("not while a date is incomplete", func(t *testing.T) {
 		b.open("/history")
 		b.click("h1")
 		day := func(value string) {
@@ -60,7 +60,7 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 		day("2020-11-01")
 		b.wait(`location.search === "?from=2020-11-01"`)
 	})
-	t.Run("without scripts by its button", func(t *testing.T) {
+	t.Run("without scripts, by its button", func(t *testing.T) {
 		b := inst.tab().withoutScripts()
 		b.open("/tasks")
 		b.choose(".filters [name=agent]", "scout")

@@ -23,7 +23,7 @@ func TestTheThemeStaysAfterAReload(t *testing.T) {
 	equal(t, "scheme", eval[string](b, `getComputedStyle(document.documentElement).colorScheme`), "dark")
 }
 
-func TestManyClicksAreOneAct(t *testing.T) {
+func TestManyClicksActOnce(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -41,8 +41,8 @@ func TestManyClicksAreOneAct(t *testing.T) {
 	equal(t, "comments", len(inst.task(tk.ID).Comments), 1)
 }
 
-// clicks presses and releases the button n times without waiting for what
-// comes of it.
+// clicks presses and releases the button n times without waiting for the
+// effect.
 func clicks(p spot, n int) []chromedp.Action[chromedp.Void] {
 	var list []chromedp.Action[chromedp.Void]
 	for i := range n {
@@ -77,7 +77,7 @@ func TestBackAndForwardAfterAnActShowWholePages(t *testing.T) {
 		{"forward", path(tk.ID, "/move")},
 		{"forward", path(tk.ID, "")},
 	} {
-		eval[chromedp.Void](b, `setTimeout(() => history.`+step.chord+`())`) // the answer comes before the page goes
+		eval[chromedp.Void](b, `setTimeout(() => history.`+step.chord+`())`) // the result arrives before the page is left
 		b.at(step.path)
 		b.wait(`document.readyState === "complete" && document.querySelector("main .bar") && document.querySelector("#nav")`)
 	}
@@ -117,8 +117,8 @@ func TestTheKeyboardDoesEverything(t *testing.T) {
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "new-title")
 }
 
-// unreached lists what could be clicked on a page but was not reached by Tab,
-// or was reached without showing it.
+// unreached lists what can be clicked on a page but was not reached by Tab, or was
+// reached without visible focus.
 const unreached = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]
 	.filter(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && !e.disabled && !e.dataset.tabbed && e.type !== "radio")
 	.map(e => e.outerHTML.slice(0, 160)).join("\n")`
@@ -140,7 +140,7 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 		b.open(p)
 		eval[chromedp.Void](b, `document.activeElement.blur()`)
 		hidden := ""
-		for ends := 0; ends < 2; { // a page may begin in its middle
+		for ends := 0; ends < 2; { // the focus may start in the middle of a page
 			b.keys(kb.Tab)
 			at := eval[string](b, `(() => { const e = document.activeElement; if (!e || e === document.body) return "end"; if (e.dataset.tabbed) return "again"; e.dataset.tabbed = 1;
 				const s = getComputedStyle(e), box = getComputedStyle(e.parentElement);
@@ -154,7 +154,7 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 			}
 		}
 		if left := eval[string](b, unreached); left != "" || hidden != "" {
-			t.Errorf("%s: Tab does not reach:\n%s\nfocus is not to be seen on:\n%s", p, left, hidden)
+			t.Errorf("%s: Tab does not reach:\n%s\nfocus is not visible on:\n%s", p, left, hidden)
 		}
 	}
 }

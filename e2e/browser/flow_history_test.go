@@ -9,8 +9,8 @@ import (
 	"taskyard/task"
 )
 
-// findAndFollow searches the history for what an agent said, goes to the line,
-// and follows the task up.
+// findAndFollow searches the history for the text of an agent, opens the line, and
+// creates a follow-up of the task.
 func findAndFollow(s *sample, b *tab) {
 	t := s.t
 	ok(t, s.svc.Index(ctx))
@@ -68,11 +68,11 @@ func TestBarsFilterByMouseAndByKeys(t *testing.T) {
 	b.see("Lint pass over internal/web")
 	b.open("/history")
 	b.click("summary|Show data")
-	b.loads(typed("\t\t\t\r")) // past the region, over the first days, to what leads somewhere
+	b.loads(typed("\t\t\t\r")) // past the region and the first days, to the first link
 	b.wait(`location.search.includes("from=")`)
 }
 
-func TestTwoKeysLeadToThePages(t *testing.T) {
+func TestKeySequencesOpenPages(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()

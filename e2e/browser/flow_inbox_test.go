@@ -8,7 +8,7 @@ import (
 
 var scout = task.Actor{Name: "scout", Role: task.RoleAgent}
 
-// asked is a task of an agent that Taskyard starts, with an open question.
+// asked creates a task with an open question, whose agent Taskyard starts.
 func (inst *instance) asked(title, question string) (*task.Task, string) {
 	inst.t.Helper()
 	tk := inst.create(task.New{Title: title})
@@ -16,7 +16,7 @@ func (inst *instance) asked(title, question string) (*task.Task, string) {
 	return tk, "#answer-" + m.ID.String()
 }
 
-// answerInPlace is what a person does first of all, with and without scripts.
+// answerInPlace is a basic flow, with and without scripts.
 func answerInPlace(inst *instance, b *tab) {
 	inst.t.Helper()
 	tk, area := inst.asked("Choose the way", "North or **south**?")
@@ -29,7 +29,7 @@ func answerInPlace(inst *instance, b *tab) {
 	b.press("button|Answer")
 	b.at("/")
 	b.gone("North or south?")
-	agent := inst.stage.agent(inst.t, tk.ID) // the answer woke it
+	agent := inst.stage.agent(inst.t, tk.ID) // woken by the answer
 	equal(inst.t, "open question", inst.task(tk.ID).QuestionID, 0)
 	b.see("The gate is shut.")
 	b.press("button|Acknowledge")
@@ -54,7 +54,7 @@ func TestAnswerInPlaceWithoutScripts(t *testing.T) {
 	answerInPlace(inst, b)
 }
 
-func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
+func TestTheInboxUpdatesAndKeepsTypedText(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	first, area := inst.asked("First", "Red?")
@@ -76,7 +76,7 @@ func TestTheInboxMovesByItselfAndKeepsWhatIsTyped(t *testing.T) {
 	equal(t, "answer", inst.task(first.ID).Comments[1].Content, "half an ans")
 }
 
-func TestEveryPageCountsWhatWaits(t *testing.T) {
+func TestEveryPageShowsTheInboxCount(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -87,7 +87,7 @@ func TestEveryPageCountsWhatWaits(t *testing.T) {
 	b.wait(`document.title.startsWith("(1) ")`)
 	b.wait(`document.querySelector("#nav .hot")?.textContent.startsWith("1")`)
 	equal(t, "typed", b.value("#title"), "Just a thought")
-	equal(t, "loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	equal(t, "reloaded", eval[float64](b, `performance.timeOrigin`) != loaded, false)
 }
 
 func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
@@ -97,7 +97,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	inst.ask(running.ID)
 	inst.stage.agent(t, running.ID)
 	b, other := inst.tab(), inst.tab()
-	other.open("/tasks/new") // a page without live parts of its own
+	other.open("/tasks/new") // a page without live parts
 	b.open("/scheduler")
 	b.press("a|Stop everything")
 	b.see("1 run will be stopped")
@@ -118,7 +118,7 @@ func TestPauseStopAndResumeFromTheScheduler(t *testing.T) {
 	b.see("Lunch.")
 	tk := inst.create(task.New{Title: "Comes later"})
 	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Continue when you can."))
-	b.see("Comes later") // queued, and stays so
+	b.see("Comes later") // queued, and stays queued
 	b.press("#frame button|Resume")
 	_ = restarted.conn.Close() // its agent runs one task at a time
 	inst.stage.agent(t, tk.ID)

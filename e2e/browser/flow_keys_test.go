@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// chord presses a key together with Ctrl, whose bit is 2.
+// chord presses a key together with Ctrl, whose modifier bit is 2.
 func (b *tab) chord(key string) {
 	b.t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
@@ -22,7 +22,7 @@ func (b *tab) chord(key string) {
 	}
 }
 
-// chosen waits until the palette would do what is called so.
+// chosen waits until the palette has this entry selected.
 func (b *tab) chosen(name string) {
 	b.t.Helper()
 	b.wait(`document.getElementById(document.activeElement?.getAttribute("aria-activedescendant"))?.textContent.includes(` + quote(name) + `)`)
@@ -43,21 +43,21 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		b.loads(typed(kb.Enter))
 		b.at(path(tk.ID, ""))
 	})
-	t.Run("a task is found by its number, before the answer came", func(t *testing.T) {
+	t.Run("a task is found by its number, before the results arrive", func(t *testing.T) {
 		b.open("/queues")
 		b.chord("k")
 		b.insert("#" + tk.ID.String())
 		b.loads(typed(kb.Enter))
 		b.at(path(tk.ID, ""))
 	})
-	t.Run("an act of the page is done", func(t *testing.T) {
+	t.Run("an action of the page is executed", func(t *testing.T) {
 		b.chord("k")
 		b.insert("move")
 		b.chosen("Move to another agent")
 		b.loads(typed(kb.Enter))
 		b.at(path(tk.ID, "/move"))
 	})
-	t.Run("arrows choose, Escape gives the focus back", func(t *testing.T) {
+	t.Run("arrows select, Escape returns the focus", func(t *testing.T) {
 		b.open("/queues")
 		b.keys("j")
 		was := eval[string](b, `document.activeElement.href`)
@@ -71,7 +71,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		b.wait(`!document.querySelector("#palette").open`)
 		equal(t, "focus", eval[string](b, `document.activeElement.href`), was)
 		eval[chromedp.Void](b, `document.activeElement.blur()`)
-		eval[bool](b, `document.querySelector("#palette").dispatchEvent(new Event("close"))`) // it may come late
+		eval[bool](b, `document.querySelector("#palette").dispatchEvent(new Event("close"))`) // it may be late
 		equal(t, "focus after leaving", eval[bool](b, `document.activeElement === document.body`), true)
 	})
 	t.Run("an agent, a page and the theme", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestThePaletteLeadsEverywhere(t *testing.T) {
 		b.keys(kb.Enter)
 		b.wait(`document.documentElement.dataset.theme === "dark"`)
 	})
-	t.Run("an answer to an older question is not shown", func(t *testing.T) {
+	t.Run("the result of an older search is not shown", func(t *testing.T) {
 		eval[chromedp.Void](b, `void (() => { const real = fetch; window.fetch = (u, o) => u.includes("q=brass") ? new Promise((ok, no) => { o.signal.addEventListener("abort", () => no(new DOMException("", "AbortError"))); setTimeout(() => ok(real(u)), 1200); }) : real(u, o); })()`)
 		b.chord("k")
 		b.insert("brass")
@@ -118,7 +118,7 @@ func TestThePaletteWorksOnASmallScreen(t *testing.T) {
 	b.at("/history")
 }
 
-func TestAnAnswerToThePaletteWaitsForAClick(t *testing.T) {
+func TestPaletteResultsWaitForAClick(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -150,7 +150,7 @@ func TestWithoutScriptsTheSearchIsAForm(t *testing.T) {
 	b.at(path(tk.ID, ""))
 }
 
-func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
+func TestShortcutsApplyOnlyWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.create(task.New{Title: "First of all", Priority: 9})
@@ -168,26 +168,26 @@ func TestKeysAreKeptWhereTheyBelong(t *testing.T) {
 	t.Run("the help names every key of the table", func(t *testing.T) {
 		b.keys("?")
 		b.wait(`document.querySelector("#keys").open`)
-		equal(t, "keys without a cap", eval[int](b,
+		equal(t, "keys without a kbd element", eval[int](b,
 			`[...document.querySelectorAll("#keys [data-keys]:not([data-keys=''])")].filter(l => !l.querySelector("kbd")).length`), 0)
 		b.keys("c")
 		b.keys(kb.Escape)
 		b.wait(`!document.querySelector("#keys").open`)
 	})
 	b.open("/queues")
-	t.Run("typed text is text", func(t *testing.T) {
+	t.Run("typed text triggers no shortcuts", func(t *testing.T) {
 		b.keys("/")
 		b.keys("cgixz?")
 		equal(t, "field", b.value("main .search input"), "cgixz?")
 		b.at("/queues")
 		eval[chromedp.Void](b, `document.activeElement.blur()`)
 	})
-	t.Run("keys with modifiers and of an input method do nothing", func(t *testing.T) {
+	t.Run("keys with modifiers or from an input method do nothing", func(t *testing.T) {
 		eval[chromedp.Void](b, `void [{key: "c", ctrlKey: true}, {key: "c", altKey: true}, {key: "c", metaKey: true}, {key: "c", isComposing: true}, {key: "c", keyCode: 229}].forEach(o => document.body.dispatchEvent(new KeyboardEvent("keydown", {bubbles: true, ...o})))`)
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 100))`)
 		b.at("/queues")
 	})
-	t.Run("they are off for the person, in every browser, and Ctrl K is not", func(t *testing.T) {
+	t.Run("they can be turned off for a person in every browser, except Ctrl K", func(t *testing.T) {
 		b.open("/settings/appearance")
 		b.click("input[name=keys][value=off]")
 		b.press("form[action='/settings/keys'] button|Save")

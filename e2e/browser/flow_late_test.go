@@ -10,8 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// holdFirst keeps back the first answer to what fits until window.letGo() is
-// called; what is asked for later is answered at once.
+// holdFirst delays the first response to a matching request until window.release() is
+// called; later requests get their response immediately.
 func (b *tab) holdFirst(fits string) {
 	b.t.Helper()
 	eval[chromedp.Void](b, `void (() => {
@@ -21,13 +21,13 @@ func (b *tab) holdFirst(fits string) {
 			const mine = !held && String(url).includes(`+quote(fits)+`);
 			held ||= mine;
 			const res = await real(url, o);
-			if (mine) await new Promise(done => { window.letGo = done; });
+			if (mine) await new Promise(done => { window.release = done; });
 			return res;
 		};
 	})()`)
 }
 
-func TestAnswersThatComeLate(t *testing.T) {
+func TestLateResponses(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	one := inst.create(task.New{Title: "One", Priority: 5})
@@ -35,56 +35,56 @@ func TestAnswersThatComeLate(t *testing.T) {
 	b := inst.tab()
 	rowAt := func(tk *task.Task) string { return focusedRow + ` === "t-` + tk.ID.String() + `"` }
 
-	t.Run("the dialog of what was asked for last stays", func(t *testing.T) {
+	t.Run("the dialog that was requested last stays", func(t *testing.T) {
 		b.open("/queues")
 		b.holdFirst(path(one.ID, "/move"))
 		b.keys("j")
 		b.wait(rowAt(one))
 		b.keys("m")
-		b.wait(`window.letGo`)
+		b.wait(`window.release`)
 		b.keys("j")
 		b.wait(rowAt(two))
 		b.keys("m")
 		b.wait(`document.querySelector("#act-dialog[open]")`)
 		was := b.text("#act-dialog h2")
-		eval[chromedp.Void](b, `(window.letGo(), new Promise(done => setTimeout(done, 100)))`)
+		eval[chromedp.Void](b, `(window.release(), new Promise(done => setTimeout(done, 100)))`)
 		equal(t, "dialog", b.text("#act-dialog h2"), was)
 		equal(t, "form", eval[bool](b, `document.querySelector("#act-dialog form").getAttribute("action").startsWith(`+
 			quote(path(two.ID, "/"))+`)`), true)
 	})
-	t.Run("the board shows what every act has done, in whatever order they are answered", func(t *testing.T) {
+	t.Run("the board shows the effect of every act, in any order of responses", func(t *testing.T) {
 		b.open("/queues")
-		b.click("[data-live-pill]") // nothing but the acts themselves tells of the changes
+		b.click("[data-live-pill]") // only the acts themselves report the changes
 		b.holdFirst(path(one.ID, "/priority"))
 		b.keys("j")
 		b.wait(rowAt(one))
 		b.keys("+")
-		b.wait(`window.letGo`)
+		b.wait(`window.release`)
 		b.keys("j")
 		b.wait(rowAt(two))
 		b.keys("+")
 		b.wait(`document.querySelector("#t-` + two.ID.String() + `").dataset.p === "6"`)
-		eval[chromedp.Void](b, `void (window.letGo())`)
+		eval[chromedp.Void](b, `void (window.release())`)
 		both := `["` + one.ID.String() + `", "` + two.ID.String() + `"].every(id => document.querySelector("#t-" + id).dataset.p === "6")`
 		b.wait(both)
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 300))`)
 		equal(t, "both raised", eval[bool](b, both), true)
 		b.click("[data-live-pill]")
 	})
-	t.Run("a button that was let go outside the window ends the drag", func(t *testing.T) {
+	t.Run("a mouse button released outside the window ends the drag", func(t *testing.T) {
 		b.open("/queues")
 		at := b.in(card(two.ID), 60, 30)
 		b.lift(card(two.ID), at)
 		b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+20, at.Y+20))
 		b.wait(`!document.body.dataset.dragging && !document.querySelector(".task-card.ghost, .drop")`)
-		b.letGo(spot{5, 5})
+		b.drop(spot{5, 5})
 		equal(t, "address", eval[string](b, `location.pathname`), "/queues")
 	})
-	t.Run("a palette that was closed leads nowhere", func(t *testing.T) {
+	t.Run("a closed palette does not navigate", func(t *testing.T) {
 		b.open("/agents")
 		b.chord("k")
 		b.insert("keep")
-		b.chosen("keeper") // found, but not asked for
+		b.chosen("keeper") // found, but not chosen
 		eval[chromedp.Void](b, `void (window.fetch = (url, o) => new Promise((_, no) => o.signal.addEventListener("abort", () => { window.stopped = true; no(new DOMException("", "AbortError")); })))`)
 		eval[chromedp.Void](b, `document.querySelector("#palette input").select()`)
 		b.insert("1")
@@ -96,7 +96,7 @@ func TestAnswersThatComeLate(t *testing.T) {
 	})
 }
 
-func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
+func TestTheFocusStaysWhereItWasLastPut(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.planned("a", "b")
@@ -113,7 +113,7 @@ func TestTheFocusIsWhereItWasPutLast(t *testing.T) {
 	equal(t, "focus", eval[string](b, `document.activeElement.id`), "comment")
 }
 
-func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
+func TestAStreamOfOtherTopicsDoesNotMakeAPageCurrent(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Watched", Owner: "scout"})
@@ -121,12 +121,12 @@ func TestAStreamOfOtherTopicsMakesNoPageCurrent(t *testing.T) {
 	b.open(path(tk.ID, ""))
 	b.live()
 	was := eval[string](b, `document.documentElement.dataset.gen`)
-	// The tab that has the stream tells of a change to all; it had not heard of this page yet.
+	// The tab with the stream reports changes to all tabs; it did not know this page yet.
 	eval[chromedp.Void](b, `(() => { const bus = new BroadcastChannel("taskyard-live"); bus.postMessage({heard: {topics: ["task:999"], named: ["task:999"], gen: "12345"}}); return new Promise(done => setTimeout(done, 200)); })()`)
-	equal(t, "what the page knows", eval[string](b, `document.documentElement.dataset.gen`), was)
+	equal(t, "generation that the page knows", eval[string](b, `document.documentElement.dataset.gen`), was)
 }
 
-func TestAFormWhoseAnswerIsLostIsSentAgain(t *testing.T) {
+func TestAFormIsResentAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab()
@@ -159,19 +159,19 @@ func TestAFormWaitsForTheServer(t *testing.T) {
 	b.expect(append([]string{"500"}, whileAway...)...)
 	inst.signIn(b)
 	b.open(path(tk.ID, ""))
-	t.Run("while it is away", func(t *testing.T) {
+	t.Run("while it is down", func(t *testing.T) {
 		b.fill("#comment", "Said into the dark")
 		p.down.Store(true)
 		p.CloseClientConnections()
 		b.click("#comment-form button")
 		b.see("Connection lost. Checking…")
-		b.click("#comment-form button") // again changes nothing
+		b.click("#comment-form button") // a second click changes nothing
 		p.down.Store(false)
 		b.wait(`document.querySelector("#feed")?.innerText.includes("Said into the dark")`)
 		b.gone("Connection lost")
 		equal(t, "comments", len(inst.task(tk.ID).Comments), 1)
 	})
-	t.Run("not when it says itself what is wrong", func(t *testing.T) {
+	t.Run("not if the server itself reports an error", func(t *testing.T) {
 		b.fill("#comment", "Kept")
 		p.broken.Store(true)
 		b.click("#comment-form button")
@@ -201,5 +201,5 @@ func TestAHiddenTabDoesNotCountAsSeen(t *testing.T) {
 	b.wait(seen + `.then(n => n > 0)`)
 	eval[chromedp.Void](b, `(new Promise(done => setTimeout(done, 100))).then(() => window.turn(true))`)
 	eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 100))`)
-	equal(t, "tabs that are looked at", eval[int](b, seen), 0)
+	equal(t, "visible tabs", eval[int](b, seen), 0)
 }

@@ -13,7 +13,7 @@ import (
 	"taskyard/task"
 )
 
-// oneOrigin serves instances below their paths at one address, as a proxy does.
+// oneOrigin serves instances below their paths on one address, as a proxy would.
 func oneOrigin(t testing.TB, instances ...*instance) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -29,7 +29,7 @@ func oneOrigin(t testing.TB, instances ...*instance) string {
 	return s.URL
 }
 
-func TestInstancesOfOneHostDoNotMeetInTheBrowser(t *testing.T) {
+func TestInstancesOnOneHostAreSeparateInTheBrowser(t *testing.T) {
 	t.Parallel()
 	red, blue := openInstanceBelow(t, "/red", agentFiles).peopled(), openInstanceBelow(t, "/blue", agentFiles).peopled()
 	b := newTab(t, "")
@@ -50,19 +50,19 @@ func TestInstancesOfOneHostDoNotMeetInTheBrowser(t *testing.T) {
 
 	t.Run("each follows its own server", func(t *testing.T) {
 		two.live()
-		for _, said := range []string{"Said in blue.", "Said again."} { // the first may be seen by a page that has just come
+		for _, said := range []string{"Said in blue.", "Said again."} { // a page that has just loaded may show the first anyway
 			must(blue.svc.Comment(ctx, blue.maya, other.ID, said))
 			two.see(said)
 		}
 		must(red.svc.Comment(ctx, red.maya, tk.ID, "Said in red."))
 		b.see("Said in red.")
 	})
-	t.Run("half an answer to one is none to the other", func(t *testing.T) {
+	t.Run("an unfinished answer in one is not in the other", func(t *testing.T) {
 		b.fill("#reply-text", "Red, of course")
 		two.loads(chromedp.Reload())
 		equal(t, "answer", two.value("#reply-text"), "")
 	})
-	t.Run("notifications of both are listened for", func(t *testing.T) {
+	t.Run("notifications of both are received", func(t *testing.T) {
 		names := `navigator.locks.query().then(l => new Set(l.held.filter(l => l.name.startsWith("taskyard-seen")).map(l => l.name)).size)`
 		b.wait(names + `.then(n => n === 2)`)
 	})

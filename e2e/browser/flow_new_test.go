@@ -8,13 +8,13 @@ import (
 	"taskyard/task"
 )
 
-func TestANewTaskIsMadeInADialog(t *testing.T) {
+func TestANewTaskIsCreatedInADialog(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "What is looked at"})
 	b := inst.tab()
 	shown := `document.querySelector("#new-task[open]") && document.activeElement.name === "title"`
-	t.Run("on any page, and what is typed outlives Escape and the page", func(t *testing.T) {
+	t.Run("on any page, and typed text survives Escape and the page", func(t *testing.T) {
 		for i, p := range []string{"/queues", "/history", path(tk.ID, "")} {
 			b.open(p)
 			b.keys("c")
@@ -28,17 +28,17 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 			b.wait(shown)
 			equal(t, "title on "+p, b.value("#new-title"), "Half a title")
 		}
-		equal(t, "ids that appear twice", eval[string](b,
+		equal(t, "duplicate IDs", eval[string](b,
 			`[...document.querySelectorAll("#new-task [id]")].map(e => e.id).filter(id => document.querySelectorAll("#" + id).length > 1).join()`), "")
 	})
-	t.Run("the description shows as it will look, again and again", func(t *testing.T) {
+	t.Run("the preview of the description can be repeated", func(t *testing.T) {
 		for _, word := range []string{"one", "two"} {
 			b.fill("#new-description", "**"+word+"**")
 			b.click("#new-task button|Preview")
 			b.wait(`document.querySelector("#new-task .markdown strong")?.textContent === ` + quote(word))
 		}
 	})
-	t.Run("what is refused is told on the page of the form, with every input", func(t *testing.T) {
+	t.Run("a refusal is shown on the page of the form, with every input", func(t *testing.T) {
 		b.expect("422")
 		b.open("/queues")
 		b.click("[data-new-task]")
@@ -49,13 +49,13 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 		b.press("#new-task button|Create task")
 		equal(t, "title", b.value("#title"), "A good title")
 		b.wait(`document.querySelector("#labels-err")`)
-		b.wait(`document.activeElement?.id === "labels"`) // the browser sets it when it first draws the page
+		b.wait(`document.activeElement?.id === "labels"`) // the browser sets the focus when it first draws the page
 	})
-	t.Run("what is taken leads to its task, and back to a page without the dialog", func(t *testing.T) {
+	t.Run("an accepted form leads to its task, and back to a page without the dialog", func(t *testing.T) {
 		b.open("/queues")
 		b.keys("c")
 		b.wait(shown)
-		equal(t, "labels that were refused and not corrected", b.value("#new-labels"), "Wrong label")
+		equal(t, "refused labels that were not corrected", b.value("#new-labels"), "Wrong label")
 		b.fill("#new-labels", "fits")
 		b.fill("#new-title", "A task from afar")
 		b.choose("#new-owner", "scout")
@@ -65,7 +65,7 @@ func TestANewTaskIsMadeInADialog(t *testing.T) {
 		b.open("/queues")
 		b.see("A task from afar")
 	})
-	t.Run("a narrow window goes to the page", func(t *testing.T) {
+	t.Run("a narrow window opens the page", func(t *testing.T) {
 		b.size(390, 844)
 		b.open("/queues")
 		b.press("[data-new-task]")

@@ -6,7 +6,7 @@ import (
 	"taskyard/internal/testkit"
 )
 
-// plainPaths are pages with controls of their own.
+// plainPaths are pages with their own controls.
 func (s *sample) plainPaths() []string {
 	return []string{
 		"/", "/queues", "/tasks", path(s.limiter, ""), path(s.question, ""), "/approvals/" +
@@ -16,10 +16,10 @@ func (s *sample) plainPaths() []string {
 	}
 }
 
-func TestNothingOnAPageIsDead(t *testing.T) {
+func TestEveryControlOfAPageWorks(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
-	t.Run("no button that is shown without scripts needs them", func(t *testing.T) {
+	t.Run("no button that is visible without scripts needs scripts", func(t *testing.T) {
 		b := s.tab().withoutScripts()
 		for _, p := range testkit.Few(7, s.plainPaths()) {
 			b.open(p)

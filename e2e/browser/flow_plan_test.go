@@ -14,7 +14,7 @@ import (
 	"taskyard/task"
 )
 
-// planned makes a task with steps of these titles.
+// planned creates a task with steps of these titles.
 func (inst *instance) planned(titles ...string) *task.Task {
 	inst.t.Helper()
 	in := task.New{Title: "A plan"}
@@ -24,7 +24,7 @@ func (inst *instance) planned(titles ...string) *task.Task {
 	return inst.create(in)
 }
 
-// plan is the plan as the server holds it: titles, * when done.
+// plan returns the plan on the server: titles, with * if done.
 func (inst *instance) plan(id task.ID) string {
 	inst.t.Helper()
 	var words []string
@@ -38,9 +38,9 @@ func (inst *instance) plan(id task.ID) string {
 	return strings.Join(words, " ")
 }
 
-// countRequests has seesPlan wait for every request of the page: the class
-// htmx-request is lost where an answer morphs the element that has it, and a
-// part that was asked for before a change may come after it.
+// countRequests makes seesPlan wait for every request of the page: the class
+// htmx-request is lost if a response morphs the element that has it, and a part that
+// was requested before a change may arrive after it.
 func (b *tab) countRequests() {
 	b.t.Helper()
 	eval[chromedp.Void](b, `(() => {
@@ -48,13 +48,13 @@ func (b *tab) countRequests() {
 		window.requests = 0;
 		XMLHttpRequest.prototype.send = function (...a) {
 			window.requests++;
-			this.addEventListener("loadend", () => setTimeout(() => window.requests--, 50)); // it is shown by then
+			this.addEventListener("loadend", () => setTimeout(() => window.requests--, 50)); // its result is shown by then
 			return send.apply(this, a);
 		};
 	})()`)
 }
 
-// seesPlan waits until the page shows a plan that the server has taken.
+// seesPlan waits until the page shows a plan that the server has stored.
 func (b *tab) seesPlan(want string) {
 	b.t.Helper()
 	b.wait(`!window.requests && !document.querySelector(".htmx-request") && [...document.querySelectorAll("#plan .steps > li")].map(li => li.querySelector(".step-title").textContent + (li.querySelector("input[name=done]").value === "false" ? "*" : "")).join(" ") === ` + quote(want))
@@ -74,7 +74,7 @@ func (b *tab) alt(key string) {
 	}))
 }
 
-func TestAPlanIsKeptByMouse(t *testing.T) {
+func TestAPlanIsEditedByMouse(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.planned("one", "two", "three")
@@ -146,7 +146,7 @@ func TestAStepIsDragged(t *testing.T) {
 	b.seesPlan("one two four three")
 }
 
-func TestAPlanIsKeptByKeyboard(t *testing.T) {
+func TestAPlanIsEditedByKeyboard(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.planned("one", "two", "three")
@@ -163,14 +163,14 @@ func TestAPlanIsKeptByKeyboard(t *testing.T) {
 	b.alt(kb.ArrowDown)
 	b.seesPlan("two three one*")
 	b.wait(`document.activeElement.id === "tick-2"`)
-	b.keys(kb.Tab + kb.Enter) // the pencil of the third step
+	b.keys(kb.Tab + kb.Enter) // the edit button of the third step
 	b.wait(`document.activeElement.id === "title-2"`)
 	b.keys(kb.Escape)
 	b.wait(`!document.getElementById("panel-2").open && document.activeElement.closest("#panel-2")`)
 	equal(t, "plan", inst.plan(tk.ID), "two three one*")
 }
 
-func TestAPlanIsKeptWithoutScripts(t *testing.T) {
+func TestAPlanIsEditedWithoutScripts(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.planned("one", "two", "three")
@@ -199,14 +199,14 @@ func TestAPlanIsKeptWithoutScripts(t *testing.T) {
 	equal(t, "plan", inst.plan(tk.ID), "three better* two")
 }
 
-func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
+func TestATickShowsImmediatelyAndIsRevertedOnFailure(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.planned("one", "two")
 	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
-	// Acts alone are held, which have a body: a live refresh may come between.
+	// Only acts, which have a body, are held: a live refresh may come in between.
 	eval[chromedp.Void](b, `(() => { const send = XMLHttpRequest.prototype.send; window.realSend = send; window.held = [];
 		XMLHttpRequest.prototype.send = function (...a) {
 			if (!a[0]) return send.apply(this, a);
@@ -223,14 +223,14 @@ func TestATickShowsAtOnceAndGoesBackWhenItFails(t *testing.T) {
 	eval[chromedp.Void](b, `(XMLHttpRequest.prototype.send = window.realSend, void window.held.forEach(f => f()))`)
 	b.seesPlan("one* two*")
 
-	t.Run("the server is away", func(t *testing.T) {
+	t.Run("the server is down", func(t *testing.T) {
 		b.expect("htmx:sendError", "htmx:afterRequest")
 		eval[chromedp.Void](b, `void (XMLHttpRequest.prototype.send = function () {
-			if (!arguments[0]) return window.realSend.call(this); // no act
+			if (!arguments[0]) return window.realSend.call(this); // not an act
 			XMLHttpRequest.prototype.send = window.realSend;
 			setTimeout(() => this.onerror(new Event("error")));
 		})`)
-		b.click("#tick-1") // is sent again under its key
+		b.click("#tick-1") // is sent again with its key
 		b.wait(`!document.querySelector("#step-1.done") && !document.querySelector("#tick-1").checked && !document.querySelector("#tick-1").disabled`)
 		b.seesPlan("one* two")
 		b.click("#tick-1")
@@ -270,6 +270,6 @@ func TestStepsAreAddedOneAfterTheOther(t *testing.T) {
 	}
 	b.seesPlan("One Two Three")
 	equal(t, "focus", eval[string](b, `document.activeElement.name + document.activeElement.value`), "title")
-	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
-	equal(t, "what was typed beside it", b.value("#comment"), "Half a thought")
+	equal(t, "page was reloaded", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	equal(t, "text typed elsewhere on the page", b.value("#comment"), "Half a thought")
 }

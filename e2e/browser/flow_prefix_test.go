@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// TestScriptsWorkBelowAPath does with scripts what no crawl of links does: the
-// tab fails on every address that leads nowhere.
+// TestScriptsWorkBelowAPath tests with scripts what a crawl of links cannot: the tab
+// fails on every address that does not exist.
 func TestScriptsWorkBelowAPath(t *testing.T) {
 	t.Parallel()
 	inst := openInstanceBelow(t, "/team/tasks", agentFiles).peopled()
@@ -20,9 +20,9 @@ func TestScriptsWorkBelowAPath(t *testing.T) {
 	b.open("/queues")
 	b.see("There before")
 	other := inst.create(task.New{Title: "Came while the board was open", Owner: "scout"})
-	b.see("Came while the board was open") // by the stream
+	b.see("Came while the board was open") // through the stream
 	b.open("/approvals/" + r.ID.String())
-	b.looked()
+	b.awaitSeen()
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
 	b.open(path(other.ID, ""))

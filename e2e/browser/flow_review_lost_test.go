@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-func TestACommentThatTheServerDoesNotHaveYetOutlivesAReload(t *testing.T) {
+func TestAnUnsavedReviewCommentSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	s := newReviewSample(t)
 	b := s.tab()

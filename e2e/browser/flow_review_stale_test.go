@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// replaced has result 1 refused and result 2 handed in, as one looks at result 1.
+// replaced refuses result 1 and submits result 2 while a person views result 1.
 func (s *reviewSample) replaced() {
 	s.t.Helper()
 	r := must(s.svc.Result(ctx, s.maya, s.id, 1))
@@ -16,7 +16,7 @@ func (s *reviewSample) replaced() {
 	})
 }
 
-// openReview shows the review of a sample, and waits until it is live.
+// openReview opens the review of a sample, and waits until it is live.
 func openReview(t *testing.T) (*reviewSample, *tab) {
 	t.Helper()
 	s := newReviewSample(t)
@@ -29,7 +29,7 @@ func openReview(t *testing.T) (*reviewSample, *tab) {
 func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 	t.Parallel()
 	file := `[data-file*="bucket.go"]`
-	t.Run("a file that is marked as viewed brings no button for a result that nobody has seen", func(t *testing.T) {
+	t.Run("marking a file as viewed shows no button for an unseen result", func(t *testing.T) {
 		t.Parallel()
 		s, b := openReview(t)
 		s.replaced()
@@ -41,7 +41,7 @@ func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 		equal(t, "decisions", eval[int](b, `document.querySelectorAll("#accept-menu, #changes-menu").length`), 0)
 		equal(t, "lines of the file", eval[bool](b, `document.querySelector('`+file+`').textContent.includes("b.refill")`), true)
 	})
-	t.Run("a file that is opened late shows the lines of that result", func(t *testing.T) {
+	t.Run("a file that is opened later shows the lines of that result", func(t *testing.T) {
 		t.Parallel()
 		s, b := openReview(t)
 		s.replaced()
@@ -50,7 +50,7 @@ func TestAReviewStaysWithTheResultThatIsShown(t *testing.T) {
 		b.wait(`document.querySelector('[data-file*="big.txt"] .difftable')`)
 		equal(t, "lines", eval[bool](b, `document.querySelector('[data-file*="big.txt"]').textContent.includes("a line of a big file")`), true)
 	})
-	t.Run("a comment on a line of it follows the line into the next result", func(t *testing.T) {
+	t.Run("a comment on a line of it moves with the line to the next result", func(t *testing.T) {
 		t.Parallel()
 		s, b := openReview(t)
 		b.click(file + ` .plus[data-line="new 20"]`)

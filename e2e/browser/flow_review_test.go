@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// comments are the review comments of the task as maya sees them.
+// comments returns the review comments of the task as maya sees them.
 func (s *reviewSample) comments() []task.ReviewComment {
 	s.t.Helper()
 	return must(s.svc.ReviewComments(ctx, s.maya, s.id))
@@ -21,7 +21,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 	b.open(path(s.id, "/review"))
 	file := `[data-file*="bucket.go"]`
 
-	// A draft is stored while it is typed, without a button.
+	// A draft is stored while it is being typed, without a button.
 	b.click(file + ` .plus[data-line="new 19"]`)
 	b.wait(`document.activeElement?.id === "c-text"`)
 	b.insert("What if the clock jumps back?")
@@ -30,7 +30,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 	b.open(path(s.id, "/review"))
 	b.wait(`document.querySelector('` + file + ` .thread.draft textarea')?.value === "What if the clock jumps back?"`)
 
-	// A second one, of two lines, by its button.
+	// A second one, for two lines, with its button.
 	b.click(file + ` .plus[data-line="new 20"]`)
 	b.wait(`document.activeElement?.id === "c-text"`)
 	b.fill(`#c [name=endLine]`, "21")
@@ -41,7 +41,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 	equal(t, "last line", s.comments()[1].EndLine, 21)
 	equal(t, "excerpt", s.comments()[1].Excerpt, "\tif b.tokens == 0 {\n\t\treturn false\n")
 
-	// A viewed file closes.
+	// A viewed file is closed.
 	b.click(file + ` [data-key=v]`)
 	b.wait(`!document.querySelector('` + file + `').open && document.querySelector('` + file + ` summary .pill.ok')`)
 
@@ -60,7 +60,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 		equal(t, "state", c.State, task.CommentOpen)
 	}
 
-	// The next result arrives while one looks; a line above moves the comments.
+	// The next result arrives while a person is reviewing; a line above moves the comments.
 	s.handIn(s.id, "Fixed.", map[string]string{"limit/bucket.go": "// Package limit counts.\n" + bucket("\tb.refill(now)\n")})
 	b.open(path(s.id, "/review"))
 	b.see("You reviewed result 1")
@@ -74,7 +74,7 @@ func TestReviewFromCommentsToAcceptance(t *testing.T) {
 	s.until("it is merged", func() bool { return must(s.svc.Result(ctx, s.maya, s.id, 2)).State == task.ResultMerged })
 }
 
-func TestAFileOfAReviewComesWhenItIsOpened(t *testing.T) {
+func TestAFileOfAReviewLoadsWhenItIsOpened(t *testing.T) {
 	t.Parallel()
 	s := newReviewSample(t)
 	b := s.tab()

@@ -15,7 +15,7 @@ func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 	b := inst.tab()
 	b.open("/approvals")
 	b.see("Restart the mail server")
-	b.looked()
+	b.awaitSeen()
 	b.press("#approve button")
 	agent := inst.stage.agent(t, tk.ID)
 	b.open("/runs/" + r.ID.String())
@@ -31,8 +31,8 @@ func TestApproveARunAndSeeItsTranscriptArrive(t *testing.T) {
 	agent.say("exit")
 	b.see("The mail server runs again.")
 	b.wait(`document.querySelector("#run-head").innerText.toLowerCase().includes("completed")`)
-	equal(t, "page was loaded again", eval[float64](b, `performance.timeOrigin`) != loaded, false)
-	equal(t, "items twice", eval[int](b, `(ids => ids.length - new Set(ids).size)([...document.querySelectorAll("#transcript > li")].map(e => e.id))`), 0)
+	equal(t, "page was reloaded", eval[float64](b, `performance.timeOrigin`) != loaded, false)
+	equal(t, "duplicate items", eval[int](b, `(ids => ids.length - new Set(ids).size)([...document.querySelectorAll("#transcript > li")].map(e => e.id))`), 0)
 	equal(t, "cancel is offered", eval[bool](b, `!!document.querySelector(".when-open")?.checkVisibility()`), false)
 }
 
@@ -55,7 +55,7 @@ func TestRejectARunWithAReason(t *testing.T) {
 	b.see("Not on a Friday.")
 }
 
-func TestAFailedRunTellsWhyAndIsTriedAgain(t *testing.T) {
+func TestAFailedRunShowsWhyAndIsRetried(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Fails at first"})
@@ -111,7 +111,7 @@ func TestTheMainFlowsWithoutScripts(t *testing.T) {
 	b.see("Yours.")
 	b.press("button|Run now")
 	b.press("a|Review run")
-	b.looked()
+	b.awaitSeen()
 	b.press("#approve button")
 	agent := inst.stage.agent(t, tk.ID)
 	agent.say("Here I am.")

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
+func TestTheOneTimeLinkCreatesTheFirstAdmin(t *testing.T) {
 	t.Parallel()
 	inst := openInstance(t, agentFiles)
 	b := newTab(t, inst.url)
@@ -34,7 +34,7 @@ func TestTheOneTimeLinkMakesTheFirstAdmin(t *testing.T) {
 	b.at("/")
 }
 
-// The tabs of a browser share one stream: when it is refused, each says why.
+// The tabs of a browser share one stream: if it is refused, each of them says why.
 func TestEveryTabSaysThatTheSessionHasEnded(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)

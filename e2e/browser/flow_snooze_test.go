@@ -9,15 +9,15 @@ import (
 	"taskyard/task"
 )
 
-// tells has scout tell something on a new task.
-func (inst *instance) tells(title, text string) *task.Task {
+// notice has scout send a notice about a new task.
+func (inst *instance) notice(title, text string) *task.Task {
 	inst.t.Helper()
 	tk := inst.create(task.New{Title: title, Owner: "scout"})
 	must(inst.svc.Notify(ctx, scout, tk.ID, text))
 	return tk
 }
 
-// events counts the lines of the log of a kind about a task.
+// events counts the events of a kind about a task.
 func (inst *instance) events(id task.ID, kind string) (n int) {
 	inst.t.Helper()
 	for _, e := range must(inst.svc.Events(ctx, inst.maya, task.EventFilter{TaskID: id, Limit: 500})) {
@@ -28,7 +28,7 @@ func (inst *instance) events(id task.ID, kind string) (n int) {
 	return n
 }
 
-// snoozeAndWake puts a question off, undoes that, and does it again.
+// snoozeAndWake snoozes a question, undoes that, and repeats it.
 func snoozeAndWake(inst *instance, b *tab) {
 	inst.t.Helper()
 	tk, _ := inst.asked("Choose the way", "North or south?")
@@ -67,7 +67,7 @@ func TestSnoozeUndoAndWakeWithoutScripts(t *testing.T) {
 	snoozeAndWake(inst, b)
 }
 
-func TestWhatIsSnoozedComesBackLive(t *testing.T) {
+func TestASnoozedItemReturnsLive(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.asked("Choose the way", "North or south?")
@@ -86,7 +86,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	question, area := inst.asked("Choose the way", "North or south?")
-	first, second := inst.tells("Watch the gate", "The gate is shut."), inst.tells("Watch the well", "The well is dry.")
+	first, second := inst.notice("Watch the gate", "The gate is shut."), inst.notice("Watch the well", "The well is dry.")
 	b := inst.tab()
 	b.open("/")
 	at := func(what string) {
@@ -125,7 +125,7 @@ func TestTheInboxByKeyboard(t *testing.T) {
 func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
-	tk := inst.tells("Watch the gate", "The gate is shut.")
+	tk := inst.notice("Watch the gate", "The gate is shut.")
 	b := inst.tab()
 	b.open("/")
 	b.loads(b.onto("button|Acknowledge", times(2)))
@@ -133,7 +133,7 @@ func TestADoubleClickAcknowledgesOnce(t *testing.T) {
 	equal(t, "acknowledged", inst.events(tk.ID, task.EvAcknowledged), 1)
 }
 
-func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
+func TestAnUnfinishedAnswerSurvivesAnother(t *testing.T) {
 	t.Parallel()
 	inst := newWakingInstance(t)
 	_, first := inst.asked("Choose the way", "North or south?")
@@ -152,13 +152,13 @@ func TestHalfAnAnswerOutlivesAnotherOne(t *testing.T) {
 	equal(t, "drafts left", eval[float64](b, `Object.keys(sessionStorage).filter(k => k.startsWith("draft:")).length`), 0)
 }
 
-// playNotifications replaces the notifications of the system.
+// playNotifications replaces the system notifications.
 const playNotifications = `(() => {
 	window.shown = [];
 	window.Notification = class { constructor(title, o) { window.shown.push(title + ": " + o.body); } close() {} static permission = "default"; static async requestPermission() { return this.permission = "granted"; } };
 })()`
 
-func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
+func TestTheBrowserNotifiesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := inst.tab().preload(playNotifications)
@@ -166,13 +166,13 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 		eval[chromedp.Void](b, `void (Object.defineProperty(document, "hidden", {configurable: true, get: () => `+
 			hidden+`}), document.dispatchEvent(new Event("visibilitychange")))`)
 	}
-	listening := func() { // the lock is held, and its stream is open
+	listening := func() { // the lock is held, and the stream is open
 		b.wait(`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`)
 		b.wait(`performance.getEntriesByType("resource").some(r => r.name.includes("/api/inbox"))`)
 	}
 	b.open("/settings")
 	hide("true")
-	equal(t, "asked before anybody wished it",
+	equal(t, "listening before it was turned on",
 		eval[bool](b, `navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
 	hide("false")
 	b.click("button|Turn on in this browser")
@@ -187,6 +187,6 @@ func TestTheBrowserNotifiesOnlyWhenAskedTo(t *testing.T) {
 	b.click("button|Turn off in this browser")
 	b.see("Turn on in this browser")
 	hide("true")
-	equal(t, "listening when it is off", eval[bool](b,
+	equal(t, "listening after it was turned off", eval[bool](b,
 		`navigator.locks.query().then(l => l.held.some(l => l.name === "taskyard-notify"))`), false)
 }

@@ -9,10 +9,10 @@ import (
 	"taskyard/task"
 )
 
-// entries counts the entries of the stream that are shown.
+// entries counts the visible entries of the stream.
 const entries = `document.querySelectorAll(".feed > li[id]").length`
 
-// talked makes a task with n comments: "Word 1." and so on.
+// talked creates a task with n comments: "Word 1." and so on.
 func (inst *instance) talked(n int) *task.Task {
 	inst.t.Helper()
 	tk := inst.create(task.New{Title: "Much was said"})
@@ -36,19 +36,19 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	b.click("a|Show earlier")
 	b.see("Word 20.")
 	b.wait(entries + ` === 121 && !document.querySelector("[data-earlier]")`)
-	t.Run("what comes in does not take away what was fetched", func(t *testing.T) {
+	t.Run("new entries do not remove loaded ones", func(t *testing.T) {
 		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Word 121."))
 		b.see("Word 121.")
 		equal(t, "entries", eval[int](b, entries), 122)
 		equal(t, "order", eval[bool](b, `(l => l.every((n, i) => !i || l[i-1] < n))([...document.querySelectorAll(".feed > li[id^=msg]")].map(e => +e.id.slice(4)))`), true)
 	})
-	t.Run("an old entry is found by its address", func(t *testing.T) {
+	t.Run("an old entry can be opened by its address", func(t *testing.T) {
 		first := inst.task(tk.ID).Comments[2].ID.String()
 		b.open("/queues")
 		b.open(path(tk.ID, "#msg-"+first))
 		b.wait(`document.querySelector("#msg-` + first + `:target")?.getBoundingClientRect().top > 0`)
 	})
-	t.Run("each sort can be seen alone", func(t *testing.T) {
+	t.Run("each kind can be shown separately", func(t *testing.T) {
 		b.open(path(tk.ID, ""))
 		b.press(".shows a|Changes")
 		b.wait(entries + ` === 1`)
@@ -72,7 +72,7 @@ func TestTheStreamIsPagedUpwards(t *testing.T) {
 	})
 }
 
-func TestADraftOutlivesAReload(t *testing.T) {
+func TestADraftSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Half said"})
@@ -94,7 +94,7 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	equal(t, "composer after a reload", b.value("#comment"), "")
 	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 
-	t.Run("a comment that was refused is kept", func(t *testing.T) {
+	t.Run("a refused comment is kept", func(t *testing.T) {
 		b.expect("422")
 		b.fill("#comment", "Keep me")
 		eval[chromedp.Void](b, `void (document.querySelector("#comment-form [name=_key]").value = "")`)
@@ -108,7 +108,7 @@ func TestADraftOutlivesAReload(t *testing.T) {
 	t.Run("signing out leaves no draft behind", func(t *testing.T) {
 		b.fill("#comment", "Private")
 		equal(t, "drafts", eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`), 1)
-		b.expect("401") // the stream that the page just opens may meet the end of its session
+		b.expect("401") // the stream that the page is opening may end with the session
 		b.press(".side-foot form button")
 		equal(t, "drafts", eval[int](b, `Object.keys(localStorage).filter(k => k.startsWith("draft:")).length`), 0)
 	})

@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestARefusalIsToldWhereALiveUpdateTookTheForm(t *testing.T) {
+func TestARefusalIsShownAfterALiveUpdateRemovedTheForm(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Claimed", Owner: "scout"})

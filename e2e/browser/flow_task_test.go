@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// newTaskByForm is what every person does, with and without JavaScript.
+// newTaskByForm is a basic flow, with and without JavaScript.
 func newTaskByForm(b *tab) {
 	b.t.Helper()
 	b.open("/tasks/new")
@@ -114,7 +114,7 @@ func TestChangesByOthersAppearAndTypedTextStays(t *testing.T) {
 	b.wait(`!document.body.innerText.includes("Just came in")`)
 }
 
-func TestHostileTextsAreTexts(t *testing.T) {
+func TestHostileTextsAreShownAsText(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	hostile := `<script>alert(1)</script><img src=x onerror=alert(2)>` + "\u202egnp.exe\u202c"
@@ -130,7 +130,7 @@ func TestHostileTextsAreTexts(t *testing.T) {
 		path(tk.ID, "/steps/0/edit"), path(tk.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",
 	}) {
 		b.open(p)
-		equal(t, "planted elements of "+p, eval[int](b,
+		equal(t, "injected elements of "+p, eval[int](b,
 			`document.querySelectorAll("[onerror],[onload],main script:not([src]),main img,a[href^='javascript'],a[href^='data']").length`), 0)
 	}
 	b.open(path(tk.ID, ""))

@@ -16,11 +16,11 @@ import (
 	"taskyard/task"
 )
 
-func TestToastsPileUpWaitAndGo(t *testing.T) {
+func TestToastsStackWaitAndExpire(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	b := newTab(t, inst.url)
-	// Time in which toasts live runs ten times as fast.
+	// The lifetime of toasts is ten times shorter.
 	b.preload(`{ const real = setInterval; window.setInterval = (f, ms, ...rest) => real(f, ms === 250 ? 25 : ms, ...rest); }`)
 	inst.signIn(b)
 	b.open("/queues")
@@ -29,7 +29,7 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 	equal(t, "toasts", eval[int](b, shown), 3)
 	b.see("Do that.")
 	b.see("Request R1")
-	t.Run("they stay while the focus or the mouse is there", func(t *testing.T) {
+	t.Run("they stay while they have the focus or the mouse", func(t *testing.T) {
 		eval[chromedp.Void](b, `new Promise(done => setTimeout(done, 1600))`)
 		equal(t, "toasts", eval[int](b, shown), 3)
 		p := b.spot("#toasts p|Two")
@@ -40,13 +40,13 @@ func TestToastsPileUpWaitAndGo(t *testing.T) {
 		equal(t, "toasts", eval[int](b, shown), 3)
 		b.do(chromedp.MouseEvent("mouseMoved", 5, 5))
 	})
-	t.Run("then they go, but for what is wrong", func(t *testing.T) {
+	t.Run("then they expire, except errors", func(t *testing.T) {
 		b.gone("Two")
 		b.see("Bad")
 		b.click("#toasts button|Dismiss")
 		b.gone("Bad")
 	})
-	t.Run("what is said again is the same toast, for whoever is about to press it", func(t *testing.T) {
+	t.Run("a repeated message keeps its toast, for a person who is about to press it", func(t *testing.T) {
 		same := `(() => { const all = [1, 2].map(() => { taskyard.toast("Ended", true, {href: "/login", label: "Sign in"}); return document.querySelector("#toasts .toast:last-child"); }); return all[0] === all[1] && all[0].isConnected; })()`
 		equal(t, "the same", eval[bool](b, same), true)
 		eval[chromedp.Void](b, `taskyard.toast("Ended", true, {id: "R2"})`)
@@ -76,11 +76,11 @@ func TestAToastSurvivesThePageWithoutScripts(t *testing.T) {
 	b.seeNot("Undo")
 }
 
-// proxied is a proxy before the server that can hold back, end and break.
+// proxied is a proxy in front of the server that can hold back, end and fail requests.
 type proxied struct {
 	*httptest.Server
-	broken atomic.Bool // every POST is answered 500
-	down   atomic.Bool // nothing is answered
+	broken atomic.Bool // every POST returns 500
+	down   atomic.Bool // nothing is returned
 	lives  atomic.Int64
 }
 
@@ -109,7 +109,7 @@ func newProxied(t testing.TB, inst *instance) *proxied {
 	return p
 }
 
-func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
+func TestAServerErrorNamesTheRequest(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.create(task.New{Title: "Raise me", Owner: "scout"})
@@ -124,7 +124,7 @@ func TestAFaultOfTheServerNamesTheRequest(t *testing.T) {
 	b.see("Try again")
 }
 
-func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
+func TestAnEndedSessionKeepsTypedTextAndLeadsBack(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Tick me", Owner: "scout", Steps: []task.Step{{Title: "First"}}})
@@ -138,7 +138,7 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	b.fill("#comment", "Half a thought")
 	b.click("#plan .tick")
 	b.see("Your session has ended")
-	b.wait("window.requests === 0") // what was refused is not asked for again and again
+	b.wait("window.requests === 0") // refused requests are not repeated
 	equal(t, "typed", b.value("#comment"), "Half a thought")
 	b.press("#toasts a|Sign in")
 	b.fill("#name", "maya")
@@ -147,7 +147,7 @@ func TestAnEndedSessionKeepsWhatIsTypedAndLeadsBack(t *testing.T) {
 	b.at(path(tk.ID, ""))
 }
 
-func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
+func TestARefusedPageDoesNotKeepRequesting(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Watch me", Owner: "scout"})
@@ -170,7 +170,7 @@ func TestAPageThatIsRefusedDoesNotAskAgainAndAgain(t *testing.T) {
 	}
 }
 
-func TestThePillSaysWhatHolds(t *testing.T) {
+func TestTheLivePillShowsTheState(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Watched", Owner: "scout"})
@@ -181,7 +181,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	b.open(path(tk.ID, ""))
 	pill := func(s string) { b.wait(`document.querySelector("[data-live-pill]")?.textContent === ` + quote(s)) }
 	pill("Live")
-	t.Run("paused by hand, it shows nothing new until it is resumed", func(t *testing.T) {
+	t.Run("paused by a person, it shows nothing new until it is resumed", func(t *testing.T) {
 		b.click("[data-live-pill]")
 		pill("Paused")
 		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Said meanwhile."))
@@ -191,7 +191,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 		pill("Live")
 		b.see("Said meanwhile.")
 	})
-	t.Run("a stream that drops comes back with what was missed", func(t *testing.T) {
+	t.Run("a dropped stream returns with the missed changes", func(t *testing.T) {
 		p.down.Store(true)
 		p.CloseClientConnections()
 		pill("Reconnecting")
@@ -200,7 +200,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 		pill("Live")
 		b.see("Said into the dark.")
 	})
-	t.Run("a browser without a network says so", func(t *testing.T) {
+	t.Run("a browser without a network shows that", func(t *testing.T) {
 		offline := func(on bool) {
 			if _, err := chromedp.Call(b.ctx, network.OverrideNetworkState,
 				network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}); err != nil {
@@ -220,7 +220,7 @@ func TestThePillSaysWhatHolds(t *testing.T) {
 	})
 }
 
-// beside opens another tab of the same browser, its cookies and locks.
+// beside opens another tab of the same browser, with its cookies and locks.
 func (b *tab) beside() *tab {
 	b.t.Helper()
 	c, stop := chromedp.NewContext(b.ctx, chromedp.WithExistingBrowserContext(chromedp.FromContext(b.ctx).BrowserContextID))
@@ -231,8 +231,8 @@ func (b *tab) beside() *tab {
 		arrived: make(chan struct{}, 1), scripted: true,
 	}
 	ok(b.t, chromedp.Listen(c, n.arrive))
-	n.tellsArrival()
-	ok(b.t, chromedp.Listen(c, n.faults.hear))
+	n.reportArrivals()
+	ok(b.t, chromedp.Listen(c, n.faults.record))
 	return n
 }
 
@@ -260,8 +260,8 @@ func TestEightTabsShareOneStream(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d tabs are visible, %d streams are open", visible, len(tabs), p.lives.Load())
-	if n := p.lives.Load(); n > 2 { // one ends while the next begins
-		t.Errorf("%d streams are open", n)
+	if n := p.lives.Load(); n > 2 { // one may end while the next begins
+		t.Errorf("got %d open streams", n)
 	}
 	must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Heard by all."))
 	must(inst.svc.Comment(ctx, inst.maya, other.ID, "Heard by one."))
@@ -270,9 +270,9 @@ func TestEightTabsShareOneStream(t *testing.T) {
 			n.see([]string{"Heard by all.", "Heard by one."}[i/7])
 		}
 	}
-	t.Run("when the tab that has the stream goes, another takes it over", func(t *testing.T) {
+	t.Run("when the tab with the stream closes, another takes it over", func(t *testing.T) {
 		ok(t, chromedp.Cancel(tabs[1].ctx))
-		b.open("/settings") // has live parts too, or none: it led
+		b.open("/settings") // whether or not it has live parts: it had the stream
 		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Heard by the rest."))
 		for _, n := range tabs[2:7] {
 			if eval[bool](n, `!document.hidden`) {

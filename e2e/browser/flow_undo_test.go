@@ -6,7 +6,7 @@ import (
 	"taskyard/task"
 )
 
-func TestADecisionOfAnotherTabIsOfferedForUndoOnlyWhileItCanBe(t *testing.T) {
+func TestADecisionInAnotherTabCanBeUndoneOnlyInTime(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	run := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)

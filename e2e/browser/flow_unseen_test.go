@@ -13,18 +13,18 @@ import (
 	"taskyard/task"
 )
 
-// looked waits until the request that is shown was in view for long enough to
-// be decided on.
-func (b *tab) looked() {
+// awaitSeen waits until the shown request has been visible long enough to be
+// decided.
+func (b *tab) awaitSeen() {
 	b.t.Helper()
 	if b.scripted {
 		b.wait(`taskyard.seen("form[action$='/approve'], form[action$='/allow']")`)
 	}
 }
 
-// held is a key that is held down: n times the page hears of it, and but for
-// the first press, if that is one, each time as a repetition.
-func held(key rune, first bool, n int) chromedp.Action[chromedp.Void] {
+// holdKey holds a key down: the page gets n events, all of them repetitions, except
+// the first if that is a press.
+func holdKey(key rune, first bool, n int) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		events := kb.Encode(key)
 		down := events[0]
@@ -41,7 +41,7 @@ func held(key rune, first bool, n int) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// undecided counts the runs that nobody has decided on.
+// undecided counts the runs without a decision.
 func (inst *instance) undecided(runs []*task.Run) (n int) {
 	for _, r := range runs {
 		if inst.decided(r.ID) == "" {
@@ -51,7 +51,7 @@ func (inst *instance) undecided(runs []*task.Run) (n int) {
 	return n
 }
 
-func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
+func TestAHeldKeyApprovesOnlyWhatIsShown(t *testing.T) {
 	inst := newInstance(t)
 	var runs []*task.Run
 	for i := range 7 {
@@ -59,36 +59,36 @@ func TestAHeldKeyApprovesWhatIsShownAndNothingElse(t *testing.T) {
 	}
 	b := inst.tab()
 	b.open("/approvals")
-	b.looked()
-	b.loads(held('a', true, 40))
+	b.awaitSeen()
+	b.loads(holdKey('a', true, 40))
 	b.at("/approvals/" + runs[1].ID.String())
-	b.do(held('a', false, 40)) // it continues on the next page
-	equal(t, "decided before the key was let go", 7-inst.undecided(runs), 1)
-	b.looked()
+	b.do(holdKey('a', false, 40)) // it continues on the next page
+	equal(t, "decided before the key was released", 7-inst.undecided(runs), 1)
+	b.awaitSeen()
 	b.loads(typed("a"))
 	b.at("/approvals/" + runs[2].ID.String())
-	equal(t, "decided after a press on a request that was in view", 7-inst.undecided(runs), 2)
+	equal(t, "decided after a press on a visible request", 7-inst.undecided(runs), 2)
 }
 
-func TestWhatJustCameIntoViewIsNotDecidedOn(t *testing.T) {
+func TestARequestThatJustCameIntoViewIsNotDecided(t *testing.T) {
 	inst := newInstance(t)
 	one, two := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID),
 		inst.ask(inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 	b := inst.tab()
-	// As a double click does whose second half meets the next page.
+	// As with a double click whose second half reaches the next page.
 	b.preload(`addEventListener("DOMContentLoaded", () => { document.querySelector("#approve button")?.click(); document.querySelector("[data-bulk-approve] button")?.click(); })`)
 	b.open("/approvals/" + one.ID.String())
 	b.see("this request only just came into view")
 	equal(t, "decided", 2-inst.undecided([]*task.Run{one, two}), 0)
-	b.looked()
+	b.awaitSeen()
 	b.press("#approve button")
 	b.at("/approvals/" + two.ID.String())
 	b.see("this request only just came into view")
 	equal(t, "decided", 2-inst.undecided([]*task.Run{one, two}), 1)
-	t.Run("a live part that shows another version starts over", func(t *testing.T) {
-		b.looked()
+	t.Run("a live part with another version starts over", func(t *testing.T) {
+		b.awaitSeen()
 		changed := eval[bool](b, `(() => { const f = document.querySelector("#approve"); f.querySelector("[name=version]").value = "other"; f.querySelector("button").click(); return taskyard.seen("#approve"); })()`)
-		equal(t, "in view long enough", changed, false)
+		equal(t, "visible long enough", changed, false)
 		equal(t, "decided", inst.decided(two.ID), "")
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"taskyard/task"
 )
 
-func TestWhatHappensBeforeTheStreamStandsIsNotLost(t *testing.T) {
+func TestChangesBeforeTheStreamOpensAreNotLost(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(task.New{Title: "Changes at once", Steps: []task.Step{{Title: "First"}, {Title: "Second"}}})
@@ -28,7 +28,7 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	r, next := inst.ask(first.ID), inst.ask(second.ID)
 	b := inst.tab()
 	b.open("/approvals/" + r.ID.String())
-	b.looked()
+	b.awaitSeen()
 	b.loads(typed("a"))
 	b.see("Run 1 approved.")
 	b.at("/approvals/" + next.ID.String())
@@ -39,8 +39,8 @@ func TestApproveByKeyAndSeeTheNextRun(t *testing.T) {
 	inst.stage.agent(t, first.ID).say("exit")
 }
 
-// TestFilteredPagesAreQuiet opens the addresses that no other test does; the
-// tab fails on every complaint of the browser.
+// TestFilteredPagesAreQuiet opens addresses that no other test does; the tab fails on
+// every fault that the browser reports.
 func TestFilteredPagesAreQuiet(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)

@@ -14,20 +14,20 @@ import (
 	"taskyard/task"
 )
 
-// injected lists what no page of ours has: handlers in attributes, addresses
-// that run code, elements that load or send elsewhere.
+// injected lists what no page of ours contains: handlers in attributes, addresses that
+// run code, elements that load from or send to other sites.
 const injected = `[...document.querySelectorAll("*")].filter(e =>
 	e.matches("iframe, object, embed, base, meta[http-equiv], math, animate, foreignObject, marquee, video, audio, frame, style, x, main link, script:not([src^='/static/']), link:not([href^='/static/']):not([href='data:,']), form:not([action^='/']), form[action^='//']")
 	|| [...e.attributes].some(a => /^(on|hx-on)/i.test(a.name) || a.name === "style" && !e.closest("svg") || /^(hx-get|hx-post)$/.test(a.name) && !a.value.startsWith("/") || /^(href|src|action|formaction|xlink:href|data|srcdoc)$/i.test(a.name) && /^[\s\x00-\x20]*(javascript|vbscript|data:text)/i.test(a.value))
 ).map(e => e.outerHTML.slice(0, 200)).join("\n")`
 
-// cut is at most n runes of a text, in one line.
+// cut returns at most n runes of a text, on one line.
 func cut(s string, n int) string {
 	r := []rune(strings.Join(strings.Fields(s), " "))
 	return string(r[:min(len(r), n)])
 }
 
-// hostileInstance holds each text of the corpus in every place that shows text.
+// hostileInstance shows each text of the corpus in every place that shows text.
 type hostileInstance struct {
 	*sample
 	tasks, runs []task.ID
@@ -56,7 +56,7 @@ func newHostileInstance(t testing.TB) *hostileInstance {
 	return h
 }
 
-// work is a task about one text, with a run that ended.
+// work creates a task about one text, with an ended run.
 func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	t.Helper()
 	owner := "hostile-" + strconv.Itoa(i%5)
@@ -95,7 +95,7 @@ func (h *hostileInstance) work(t testing.TB, i int, s string) {
 	h.tasks, h.runs = append(h.tasks, tk.ID), append(h.runs, run.start.Run.ID)
 }
 
-// around are the places that are not about a task's own work.
+// around fills the places that are not about the work of a task.
 func (h *hostileInstance) around(t testing.TB) {
 	t.Helper()
 	for i, s := range corpus {
@@ -133,11 +133,11 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	t.Parallel()
 	h := newHostileInstance(t)
 	b := h.tab()
-	b.expect("404", "422") // addresses that name nothing
+	b.expect("404", "422") // addresses that do not exist
 	pages := h.pages
 	for i := range corpus {
 		each := []string{path(h.tasks[i], ""), "/runs/" + h.runs[i].String(), "/search?q=" + url.QueryEscape(corpus[i])}
-		if !testkit.Thorough() { // the pages that list all hold each text too
+		if !testkit.Thorough() { // the pages with lists contain each text too
 			if i%2 == 1 {
 				continue
 			}
@@ -149,10 +149,10 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 		b.open(p)
 		eval[chromedp.Void](b, `void document.querySelectorAll("details").forEach(d => d.open = true)`)
 		if v := eval[string](b, injected); v != "" {
-			t.Errorf("%s holds what it should only say:\n%s", p, v)
+			t.Errorf("%s contains as elements what must be text:\n%s", p, v)
 		}
 	}
-	t.Run("the check finds what it looks for", func(t *testing.T) {
+	t.Run("the check detects injected elements", func(t *testing.T) {
 		b := h.tab()
 		b.open("/queues")
 		b.expect("Content Security Policy", "violation of s")
@@ -163,16 +163,16 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 			found := eval[string](b, `(() => { document.body.insertAdjacentHTML("beforeend", `+quote(s)+`); const found = `+
 				injected+`; document.body.lastElementChild.remove(); return found; })()`)
 			if found == "" {
-				t.Errorf("%s is not found", s)
+				t.Errorf("%s was not detected", s)
 			}
 		}
 	})
-	t.Run("a title is said as it is", func(t *testing.T) {
+	t.Run("a title is shown unchanged", func(t *testing.T) {
 		b.open(path(h.tasks[0], ""))
 		b.see(corpus[0])
 		b.wait(`document.title.includes(` + quote(corpus[0]) + `)`)
 	})
-	t.Run("what scripts put together is only text too", func(t *testing.T) {
+	t.Run("text inserted by scripts is only text too", func(t *testing.T) {
 		b.open("/queues")
 		for _, s := range []string{corpus[0], corpus[13], corpus[44]} {
 			b.chord("k")
@@ -191,15 +191,15 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 	})
 }
 
-func TestLabelsAndNamesOfPeopleHoldNoTags(t *testing.T) {
+func TestLabelsAndNamesOfPeopleContainNoTags(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	for _, s := range corpus {
 		if _, err := inst.svc.CreateTask(ctx, inst.maya, task.New{Title: "x", Owner: "scout", Labels: []string{s}, NoStart: true}); err == nil {
-			t.Errorf("a label may be %q", s)
+			t.Errorf("%q was accepted as a label", s)
 		}
 		if _, err := inst.svc.AddUser(ctx, inst.maya, s, password, task.RoleViewer); err == nil {
-			t.Errorf("a person may be called %q", s)
+			t.Errorf("%q was accepted as the name of a person", s)
 		}
 	}
 }

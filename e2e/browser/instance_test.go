@@ -32,8 +32,8 @@ import (
 	"taskyard/task"
 )
 
-// agentFiles are the agents of every instance. The test decides what coder does;
-// runs of keeper always need approval; nobody starts scout.
+// agentFiles are the agents of every instance. The test controls coder; runs of keeper
+// always need approval; scout is not started.
 var agentFiles = map[string]string{
 	"coder":  "---\ndescription: Writes and fixes the code.\ntools: read, edit, bash\nrunner: script\n---\nWrite what is asked.\n",
 	"keeper": "---\ndescription: Keeps the servers.\ntools: read, bash\nrunner: script\napproval: always\n---\nKeep them running.\n",
@@ -44,21 +44,21 @@ var agentFiles = map[string]string{
 type instance struct {
 	t        testing.TB
 	svc      *service.Service
-	path     string // of the address; "" at the root of the host
+	path     string // of the URL; "" at the root of the host
 	url      string
 	dir      string
 	stage    *stage
 	clock    *testkit.Clock
-	maya     task.Actor // the admin who looks at it
-	start    func()     // lets the clock and the runs begin
+	maya     task.Actor // the admin of the test
+	start    func()     // starts the clock and the runs
 	settings *app.Settings
-	forms    holder // what every form passes on its way to the handlers
+	forms    holder // delays forms on their way to the handlers
 }
 
-// holder holds POST requests while a test asks for it.
+// holder holds POST requests while a test requests it.
 type holder struct {
 	mu   sync.Mutex
-	open chan struct{} // closed when requests may pass; nil: nothing is held
+	open chan struct{} // closed when requests may pass; nil: none are held
 }
 
 // hold keeps POST requests from the handlers until release is called.
@@ -70,7 +70,7 @@ func (h *holder) hold() (release func()) {
 	return func() { close(open) }
 }
 
-// before returns a handler whose POST requests pass the holder first.
+// before returns a handler whose POST requests go through the holder first.
 func (h *holder) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -90,8 +90,8 @@ func (h *holder) before(next http.Handler) http.Handler {
 
 var ctx = context.Background()
 
-// newInstance serves an instance with an admin, maya. Nothing wakes an agent there but
-// a person.
+// newInstance serves an instance with an admin, maya. Only a person wakes agents
+// there.
 func newInstance(t testing.TB) *instance {
 	t.Helper()
 	return newInstanceWith(t, agentFiles)
@@ -108,7 +108,7 @@ func newInstanceWith(t testing.TB, agents map[string]string, with ...func(*servi
 	return openInstance(t, agents, with...).peopled()
 }
 
-// peopled adds the admin, maya, and begins the clock.
+// peopled adds the admin, maya, and starts the clock.
 func (inst *instance) peopled() *instance {
 	t := inst.t
 	t.Helper()
@@ -121,7 +121,7 @@ func (inst *instance) peopled() *instance {
 
 const password = "correct horse battery"
 
-// openInstance serves an instance without people; start begins its clock.
+// openInstance serves an instance without people; start starts its clock.
 func openInstance(t testing.TB, agents map[string]string, with ...func(*service.Config)) *instance {
 	t.Helper()
 	return openInstanceBelow(t, "", agents, with...)
@@ -149,7 +149,7 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	inst.settings, err = app.NewSettings(conf, app.Options{Log: quiet, Getenv: os.Getenv})
 	ok(t, err)
 	made := testservice.New(t, testservice.Options{Agents: agents, Folder: folder, Clock: inst.clock, Config: func(c *service.Config) {
-		c.RunLease = time.Hour // runs of the sample send no heartbeats, however long a test takes
+		c.RunLease = time.Hour // runs of the sample send no heartbeats, and tests may take long
 		c.MaxParallel, c.IdleTimeout = 8, 15*time.Minute
 		c.Runner = func(string) service.Runner { return service.Runner{Executor: script} }
 		c.Settings = inst.settings
@@ -162,11 +162,11 @@ func openInstanceBelow(t testing.TB, path string, agents map[string]string, with
 	return inst
 }
 
-// instances numbers those of this process.
+// instances numbers the instances of this process.
 var instances atomic.Int64
 
-// ownRuns gives the processes of an instance their own marks: runs of two instances
-// of one process may have the same ID, and each ends what has its marks.
+// ownRuns gives the processes of an instance their own marks: runs of two instances in
+// one process may have the same ID, and each instance ends the processes with its marks.
 type ownRuns struct {
 	*command.Runner
 	after task.ID
@@ -177,7 +177,7 @@ func (r ownRuns) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	return r.Runner.Run(ctx, spec, sink)
 }
 
-// serve begins the pages at once; the clock begins with start.
+// serve serves the pages immediately; start starts the clock.
 func (inst *instance) serve(at *testserver.Server, log *slog.Logger) {
 	t := inst.t
 	t.Helper()
@@ -221,7 +221,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// must returns the value of a call that has to succeed. It panics otherwise, as
+// must returns the value of a call that has to succeed. Otherwise it panics, as
 // template.Must does: testing names the test and prints the line.
 func must[T any](v T, err error) T {
 	if err != nil {
@@ -230,7 +230,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// tab opens a browser in which maya is signed in, without a page.
+// tab opens a browser in which maya is signed in, without opening a page.
 func (inst *instance) tab() *tab {
 	inst.t.Helper()
 	b := newTab(inst.t, inst.url)
@@ -238,8 +238,8 @@ func (inst *instance) tab() *tab {
 	return b
 }
 
-// admit signs maya in without a page: one that is opened only for that would be
-// half of the work of many tests.
+// admit signs maya in without opening a page, which would take half of the time of many
+// tests.
 func (inst *instance) admit(b *tab) {
 	inst.t.Helper()
 	form := url.Values{"token": {must(inst.svc.SignInLink(ctx, inst.maya.UserID))}}
@@ -251,7 +251,7 @@ func (inst *instance) admit(b *tab) {
 	ok(inst.t, err)
 	ok(inst.t, res.Body.Close())
 	if len(res.Cookies()) == 0 {
-		inst.t.Fatalf("the sign-in link answers %s without a cookie", res.Status)
+		inst.t.Fatalf("for the sign-in link, got %s without a cookie", res.Status)
 	}
 	for _, c := range res.Cookies() {
 		yes := true
@@ -269,7 +269,7 @@ func (inst *instance) signIn(b *tab) {
 	b.at("/")
 }
 
-// create makes a task that starts nothing.
+// create creates a task that starts nothing.
 func (inst *instance) create(in task.New) *task.Task {
 	inst.t.Helper()
 	in.NoStart = true
@@ -282,7 +282,7 @@ func (inst *instance) task(id task.ID) *task.Task {
 	return must(inst.svc.Task(ctx, inst.maya, id))
 }
 
-// ask makes a run of a task wait for approval or start.
+// ask creates a run of a task, which waits for approval or starts.
 func (inst *instance) ask(id task.ID) *task.Run {
 	inst.t.Helper()
 	return must(inst.svc.RunNow(ctx, inst.maya, id))
@@ -293,11 +293,11 @@ func (inst *instance) open() []*task.Task {
 	return must(inst.svc.OpenTasks(ctx, inst.maya, task.TaskFilter{Limit: 100})).Tasks
 }
 
-// path is a path below a task.
+// path returns a path below that of a task.
 func path(id task.ID, more string) string { return "/tasks/" + id.String() + more }
 
-// until waits for a fact of the service. Not every write wakes subscribers of the
-// hub: the drafts of a reviewer are nobody else's.
+// until waits for a condition of the service. Not every write wakes subscribers of the
+// hub: the drafts of a reviewer are private.
 func (inst *instance) until(what string, fact func() bool) {
 	inst.t.Helper()
 	testkit.Eventually(inst.t, what, fact)

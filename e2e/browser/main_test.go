@@ -13,11 +13,11 @@ import (
 // agentArg makes this binary the agent of a run.
 const agentArg = "scripted-agent"
 
-// atOnce is how many tests run beside each other on a machine of two cores:
-// they wait for Chromium more than they compute.
+// atOnce is the number of parallel tests on a machine with two cores: they wait for
+// Chromium more than they compute.
 const atOnce = 3
 
-// TestMain is the tests, and, started again by a run, its shim and its agent.
+// TestMain runs the tests and, when started by a run, the shim and the agent.
 func TestMain(m *testing.M) {
 	if code, ok := runner.HelperMain(os.Args[1:]); ok {
 		testkit.EndHelper(code)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		testkit.EndHelper(scriptedAgent())
 	}
 	testkit.RunBeside(atOnce)
-	supervise.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at once, each ends its own agents alone
+	supervise.SetInstance(fmt.Sprintf("browser-tests-%d", os.Getpid())) // of two at the same time, each ends only its own agents
 	code := m.Run()
 	if err := chrome.close(); err != nil {
 		fmt.Fprintln(os.Stderr, "browser not closed:", err)

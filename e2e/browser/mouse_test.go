@@ -10,9 +10,9 @@ import (
 	"taskyard/task"
 )
 
-// guard keeps mouse events from the page unless the first of them meets what
-// the test aims at, and the first release of the button does. A live change
-// may have moved that since it was measured, or since the button was pressed.
+// guard keeps mouse events from the page unless the first of them, and the first
+// release of the button, hit the target of the test. A live change may have moved it
+// since it was measured, or since the button was pressed.
 const guard = `(what => {
 	window.aim?.abort();
 	const aim = window.aim = new AbortController();
@@ -29,14 +29,14 @@ const guard = `(what => {
 	for (const name of ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick"]) window.addEventListener(name, on, {capture: true, signal: aim.signal});
 })`
 
-// onto does something with the mouse at the middle of a thing. If the thing
-// has moved away meanwhile, the page hears nothing of it, and it is done again
-// where the thing is then.
+// onto does something with the mouse at the center of an element. If the element has
+// moved meanwhile, the page does not get the events, and they are repeated at the new
+// position.
 func (b *tab) onto(what string, does func(spot) chromedp.Action[chromedp.Void]) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for {
 			p := b.spot(what)
-			if b.scripted { // without scripts nothing moves
+			if b.scripted { // without scripts, nothing moves
 				eval[chromedp.Void](b, guard+`(`+quote(what)+`)`)
 			}
 			if _, err := does(p)(ctx, t); err != nil {
@@ -52,8 +52,8 @@ func (b *tab) onto(what string, does func(spot) chromedp.Action[chromedp.Void]) 
 	})
 }
 
-// missed reports whether the last use of the mouse met something else, and
-// removes the guard. A page that has gone was met.
+// missed reports whether the last mouse events hit something else, and removes the
+// guard. A page that was left counts as hit.
 func (b *tab) missed() bool {
 	if !b.scripted {
 		return false
@@ -64,15 +64,15 @@ func (b *tab) missed() bool {
 	return err == nil && missed
 }
 
-// once clicks a spot once.
+// once clicks a point once.
 func once(p spot) chromedp.Action[chromedp.Void] { return chromedp.MouseClickXY(p.X, p.Y) }
 
-// times clicks a spot n times without waiting for what comes of it.
+// times clicks a point n times without waiting for the effect.
 func times(n int) func(spot) chromedp.Action[chromedp.Void] {
 	return func(p spot) chromedp.Action[chromedp.Void] { return chromedp.Steps(clicks(p, n)...) }
 }
 
-func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
+func TestAClickFollowsAMovedElement(t *testing.T) {
 	t.Parallel()
 	inst, tk, b := commenting(t)
 	tries := 0
@@ -88,15 +88,15 @@ func TestAClickFollowsWhatALiveChangeMoves(t *testing.T) {
 	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 }
 
-// A change that came between the press and the release of the button moved away
-// what was pressed, and the click was lost.
+// A change between the press and the release of the button used to move the pressed
+// element away, and the click was lost.
 func TestALiveChangeWaitsForTheReleaseOfTheButton(t *testing.T) {
 	t.Parallel()
 	inst, tk, b := commenting(t)
 	tries := 0
 	b.loads(b.onto("#comment-form button", func(p spot) chromedp.Action[chromedp.Void] {
 		tries++
-		// However long the answer takes on this machine, it comes within the 2 s of a press.
+		// However long the response takes on this machine, it arrives within the 2 s of a press.
 		eval[chromedp.Void](b, `void (() => { const now = Date.now(); Date.now = () => now; document.addEventListener("htmx:beforeSwap", () => { window.answered = true; }); })()`)
 		b.do(mouse(input.DispatchMouseEventTypeMousePressed, p))
 		must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Somebody else."))
@@ -110,7 +110,7 @@ func TestALiveChangeWaitsForTheReleaseOfTheButton(t *testing.T) {
 	equal(t, "comments", len(inst.task(tk.ID).Comments), 2)
 }
 
-// commenting opens the page of a task with a comment typed, not sent yet.
+// commenting opens the page of a task with a comment that is typed, but not sent.
 func commenting(t *testing.T) (*instance, *task.Task, *tab) {
 	t.Helper()
 	inst := newInstance(t)

@@ -12,11 +12,11 @@ import (
 	"taskyard/task"
 )
 
-// shown is one page in one state.
+// shown is a page in one state.
 type shown struct {
 	name string
 	path string
-	does func(b *tab) // what a person does there first, if anything
+	does func(b *tab) // what a person does there first, or nil
 }
 
 // pages are the pages of the sample, in every main state.
@@ -136,7 +136,7 @@ func (s *sample) pages() []shown {
 			b.expect("409")
 			b.fill("#text", "---\ndescription: Plans the work, and reports every evening.\ntools: read, list, grep, task\nrunner: "+
 				"script\ntimeout: 20m\n---\nYou are the planner. Turn a goal into a few short steps.\n")
-			s.behind("planner", s.onFile("planner")+"Ask before you drop anything.\n") // another text at each visit
+			s.writeFile("planner", s.onFile("planner")+"Ask before you drop anything.\n") // a different text on each visit
 			b.press("button|Save")
 			b.see("changed this file")
 		}},
@@ -190,7 +190,7 @@ func (s *sample) pages() []shown {
 	}
 }
 
-// only leaves the pages whose names PAGES, a regular expression, fits.
+// only returns the pages whose names match PAGES, a regular expression.
 func only(list []shown) []shown {
 	fits := regexp.MustCompile(os.Getenv("PAGES"))
 	return slices.DeleteFunc(list, func(p shown) bool { return !fits.MatchString(p.name) })
@@ -205,7 +205,7 @@ func (s *sample) pause() error {
 	return err
 }
 
-// pausedPages are those that tell of a pause.
+// pausedPages are the pages that show a pause.
 func (s *sample) pausedPages() []shown {
 	return []shown{
 		{"paused-inbox", "/", nil},
@@ -223,13 +223,13 @@ func (p shown) visit(b *tab) {
 	if p.does != nil {
 		p.does(b)
 	}
-	// The first live answer may change what is looked at.
+	// The first live response may change what is examined.
 	b.wait(`!document.querySelector("[data-live-pill]") || document.querySelector("[data-live-pill]").textContent === "Live"`)
 	b.wait(`!document.querySelector(".htmx-request") && document.fonts.status === "loaded"`)
 }
 
 var names atomic.Int64
 
-// newName returns a name that no other state of a page has taken: one page may
-// be visited at several widths.
+// newName returns a name that no other state of a page uses: one page may be visited
+// at several widths.
 func newName(like string) string { return fmt.Sprintf("%s %d", like, names.Add(1)) }

@@ -2,12 +2,12 @@ package browser
 
 import "testing"
 
-// inSight reports whether what is current in strips that scroll sideways can be
-// seen whole.
+// inSight reports whether the current item is completely visible in strips that scroll
+// horizontally.
 const inSight = `[...document.querySelectorAll(":is(.tabs, .docs-toc, .list > nav) [aria-current]")].filter(a => a.offsetParent).every(a => {
 	const r = a.getBoundingClientRect(); return r.left >= 0 && r.right <= innerWidth; })`
 
-func TestOnAPhoneWhatIsCurrentIsInSight(t *testing.T) {
+func TestTheCurrentItemIsVisibleOnAPhone(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
@@ -18,7 +18,7 @@ func TestOnAPhoneWhatIsCurrentIsInSight(t *testing.T) {
 	}
 }
 
-func TestAPillOfATaskLeadsToWhyItWaits(t *testing.T) {
+func TestThePillOfATaskLeadsToTheReasons(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()

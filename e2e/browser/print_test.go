@@ -14,9 +14,8 @@ func (b *tab) onPaper() {
 	ok(b.t, err)
 }
 
-// TestPrintedPages checks that paper shows what can be read there: no buttons and
-// no table of a closed disclosure, which would cover what follows, but the time
-// of everything.
+// TestPrintedPages checks that printed pages have no buttons and no tables of closed
+// disclosures, which would cover the content below, but have exact times.
 func TestPrintedPages(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
@@ -29,13 +28,13 @@ func TestPrintedPages(t *testing.T) {
 			return "[...document.querySelectorAll(" + quote(sel) + ")].filter(e => e.checkVisibility()" + more + ").map(e => e.outerHTML)"
 		}
 		for what, js := range map[string]string{
-			"what is pressed": shown("button, .btn, select, .search, nav.side", ""),
-			"what is closed":  shown("details:is(.data, .spark-data):not([open]) table", ""),
+			"a control":      shown("button, .btn, select, .search, nav.side", ""),
+			"a closed table": shown("details:is(.data, .spark-data):not([open]) table", ""),
 			"a vague time": shown("time[data-rel]",
 				` && !(getComputedStyle(e).fontSize === "0px" && getComputedStyle(e, "::after").content.includes(":"))`),
 		} {
 			if got := eval[[]string](b, js); len(got) > 0 {
-				t.Errorf("%s on paper shows %s: %.300q", path, what, got)
+				t.Errorf("printed, %s shows %s: %.300q", path, what, got)
 			}
 		}
 	}

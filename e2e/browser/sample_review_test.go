@@ -15,8 +15,8 @@ import (
 	"taskyard/task"
 )
 
-// reviewSample is an instance with a project: a task whose result waits for
-// review, commented, and merges in every state.
+// reviewSample is an instance with a project: a task whose result is in review, with
+// comments, and merges in every state.
 type reviewSample struct {
 	*instance
 	repo *testgit.Repo
@@ -60,8 +60,8 @@ func newReviewSample(t testing.TB) *reviewSample {
 	return s
 }
 
-// merging adds what was accepted before: one change that is merged, one that
-// conflicts with it, and one that waits.
+// merging adds accepted changes: one that is merged, one that conflicts with it, and
+// one that waits.
 func (s *reviewSample) merging() *reviewSample {
 	s.t.Helper()
 	must(s.svc.CreateProject(ctx, s.maya, task.Project{Key: "handbook", Review: task.Review{Approvals: 2}}))
@@ -69,12 +69,12 @@ func (s *reviewSample) merging() *reviewSample {
 		title := []string{"Say where the limits are", "Say that there are limits", "Say it again"}[i]
 		id := s.create(task.New{Title: title, Owner: "scout", Project: "web"}).ID
 		r := s.handIn(id, "The README says it.", map[string]string{"README.md": readme})
-		if i == 2 { // a local change is in its way
+		if i == 2 { // a local change blocks it
 			s.repo.Write(s.repo.Dir, map[string]string{"README.md": "# Mine\n"})
 		}
 		must(s.svc.AcceptResult(ctx, s.maya, id, 1, r.Digest, "Fine."))
 		if i < 2 {
-			s.until("it is merged or not", func() bool {
+			s.until("the merge has ended or waits", func() bool {
 				_, ended, err := s.svc.ProjectMerges(ctx, s.maya, "", 0, 10)
 				must(s.t, err)
 				return len(ended) > i
@@ -109,7 +109,7 @@ func (s *reviewSample) discussed() *reviewSample {
 	return s
 }
 
-// pages are those of projects, reviews and merges in every main state.
+// pages are the pages of projects, reviews and merges in every main state.
 func (s *reviewSample) pages() []shown {
 	review, checks := path(s.id, "/review"), must(s.svc.CheckRuns(ctx, s.maya, s.id))
 	return []shown{

@@ -24,7 +24,7 @@ var sampleAgents = map[string]string{
 		"telepathy\nrunner: nowhere\ntimeout: soon\n---\nWrite guides.\n",
 }
 
-// sample is an instance in the middle of a working day: something of everything.
+// sample is an instance in the middle of a working day, with some of everything.
 type sample struct {
 	*instance
 	limiter, ship, question, failed, lonely, canceled, big, waits task.ID
@@ -53,7 +53,7 @@ func newSample(t testing.TB) *sample {
 	return s
 }
 
-// past is what happened in the last hours.
+// past creates what happened in the last hours.
 func (s *sample) past(t testing.TB) {
 	s.clock.Behind(4 * time.Hour)
 	s.create(task.New{Title: "Plan the SQLite backup drill", Owner: "planner", Priority: 2})
@@ -135,7 +135,7 @@ func (s *sample) past(t testing.TB) {
 	must(s.svc.UpdateTask(ctx, s.maya, s.limiter, task.Patch{Labels: &labels}))
 }
 
-// present is what is happening now.
+// present creates what is happening now.
 func (s *sample) present(t testing.TB) {
 	s.running = s.ask(s.limiter).ID
 	a := s.stage.agent(t, s.limiter)
@@ -155,7 +155,7 @@ func (s *sample) present(t testing.TB) {
 	})).RunID
 	s.ask(s.ship)
 	s.stage.agent(t, s.ship).say("The limiter is under way. Idempotency keys are next.")
-	s.until("the transcript is there", func() bool {
+	s.until("the transcript is stored", func() bool {
 		return len(must(s.svc.Transcript(ctx, s.maya, s.running, 0, 100))) >= 8
 	})
 	held := must(s.svc.Run(ctx, s.maya, s.running))
@@ -172,7 +172,7 @@ func (s *sample) present(t testing.TB) {
 	ok(t, s.svc.RollUp(ctx))
 }
 
-// played plays a whole run of a task in the past and returns its id.
+// played creates a complete run of a task in the past and returns its ID.
 func (s *sample) played(id task.ID, took time.Duration, tokens int, summary string) task.ID {
 	s.t.Helper()
 	run := s.claim(id)
@@ -194,7 +194,7 @@ func (s *sample) played(id task.ID, took time.Duration, tokens int, summary stri
 	return run.start.Run.ID
 }
 
-// fails plays a run that no retry can fix.
+// fails creates a run with a failure that no retry can fix.
 func (s *sample) fails(id task.ID, reason string) task.ID {
 	s.t.Helper()
 	run := s.claim(id)
@@ -209,7 +209,7 @@ func (s *sample) fails(id task.ID, reason string) task.ID {
 	return run.start.Run.ID
 }
 
-// past run: claimed by this test in the place of a runner.
+// pastRun is a run that the test claimed instead of a runner.
 type pastRun struct {
 	s     *sample
 	start *service.Start

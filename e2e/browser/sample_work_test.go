@@ -2,7 +2,7 @@ package browser
 
 import "taskyard/task"
 
-// sampleWork is what a past run left in its worktree.
+// sampleWork returns what a past run left in its worktree.
 func sampleWork(run task.ID) *task.Work {
 	return &task.Work{
 		Repository: "/srv/repos/example api", Branch: "taskyard/run-" + run.String(), Total: 5,

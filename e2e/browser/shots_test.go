@@ -16,14 +16,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestShots writes a picture of every page, light and dark, wide and narrow,
-// into the folder SHOTS_DIR. PAGES, a regular expression, asks for others: also
-// for states of a page that have none. With SHOTS_RETAKE only pictures that the
-// folder already has are written.
+// TestShots writes a screenshot of every page, light and dark, wide and narrow, to the
+// folder SHOTS_DIR. PAGES, a regular expression, selects others, including states of a
+// page without a screenshot. With SHOTS_RETAKE, only screenshots that the folder
+// already has are written.
 func TestShots(t *testing.T) {
 	dir := os.Getenv("SHOTS_DIR")
 	if dir == "" {
-		t.Skip("SHOTS_DIR names no folder for the pictures")
+		t.Skip("SHOTS_DIR names no folder for the screenshots")
 	}
 	s := newSample(t)
 	b := s.tab()
@@ -49,14 +49,14 @@ func TestShots(t *testing.T) {
 	shoot(first, shown{"setup", "/setup?token=" + must(empty.svc.SetupLink(ctx)), nil}, dir)
 }
 
-// acted are the states with a picture that somebody must bring about.
+// acted are the states with a screenshot that need an action.
 var acted = []string{
 	"agent-edit-conflict", "agent-edit-problems", "approvals-reject", "bulk", "error-404", "keys", "list-picked", "new-task-errors",
 	"history-more", "palette", "palette-found", "queues-menu", "queues-move", "queues-picked",
 	"queues-toast", "task-fields", "task-timeline", "tokens-fresh",
 }
 
-// pictured leaves the pages that have a picture, or those that PAGES names.
+// pictured returns the pages that have a screenshot, or those that PAGES selects.
 func pictured(list []shown) []shown {
 	if os.Getenv("PAGES") != "" {
 		return only(list)
@@ -64,12 +64,12 @@ func pictured(list []shown) []shown {
 	return slices.DeleteFunc(list, func(p shown) bool { return p.does != nil && !slices.Contains(acted, p.name) })
 }
 
-// picture is the file for the picture of a page.
+// picture returns the file for the screenshot of a page.
 func (l look) picture(dir, page string) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", page, l.theme, l.width))
 }
 
-// wanted reports whether a picture is to be written.
+// wanted reports whether a screenshot is to be written.
 func wanted(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil || os.Getenv("SHOTS_RETAKE") == ""
@@ -91,15 +91,15 @@ func shoot(b *tab, p shown, dir string) {
 			}
 			shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			ok(b.t, err)
-			ok(b.t, os.WriteFile(to, small(b.t, shot), 0o600))
+			ok(b.t, os.WriteFile(to, reduceColors(b.t, shot), 0o600))
 		}
 	}
 	b.size(1280, 900)
 }
 
-// small is a picture in at most 256 colors: a third of the bytes, and no
-// difference that an eye finds on pages of so few colors.
-func small(t testing.TB, shot []byte) []byte {
+// reduceColors returns a screenshot with at most 256 colors: a third of the bytes, and
+// no visible difference on pages with so few colors.
+func reduceColors(t testing.TB, shot []byte) []byte {
 	t.Helper()
 	full := must(png.Decode(bytes.NewReader(shot)))
 	used, size := map[color.Color]int{}, full.Bounds()
@@ -108,12 +108,12 @@ func small(t testing.TB, shot []byte) []byte {
 			used[full.At(x, y)]++
 		}
 	}
-	most := slices.SortedFunc(maps.Keys(used), func(a, b color.Color) int {
+	frequent := slices.SortedFunc(maps.Keys(used), func(a, b color.Color) int {
 		return cmp.Or(cmp.Compare(used[b], used[a]), cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
 	})
-	pal := palette(most)
+	pal := palette(frequent)
 	nearest := map[color.Color]uint8{}
-	for _, c := range most {
+	for _, c := range frequent {
 		nearest[c] = uint8(pal.Index(c))
 	}
 	few := image.NewPaletted(size, pal)
@@ -127,22 +127,22 @@ func small(t testing.TB, shot []byte) []byte {
 	return out.Bytes()
 }
 
-// palette is the most used of the colors, without those that one before is
-// nearly equal to: a red that is rare has its place.
-func palette(most []color.Color) (pal color.Palette) {
-	for _, c := range most {
+// palette returns the most frequent colors, without those that are nearly equal to an
+// earlier one: a rare red keeps its place.
+func palette(frequent []color.Color) (pal color.Palette) {
+	for _, c := range frequent {
 		if len(pal) == 256 {
 			break
 		}
-		if len(pal) == 0 || apart(c, pal.Convert(c)) > 40 {
+		if len(pal) == 0 || colorDistance(c, pal.Convert(c)) > 40 {
 			pal = append(pal, c)
 		}
 	}
 	return pal
 }
 
-// apart is the sum of the squares of the differences of two colors, of 255.
-func apart(a, b color.Color) (sum int) {
+// colorDistance returns the sum of the squared differences of two colors, of 255.
+func colorDistance(a, b color.Color) (sum int) {
 	r, g, bl, _ := a.RGBA()
 	r2, g2, bl2, _ := b.RGBA()
 	for _, d := range []int{int(r>>8) - int(r2>>8), int(g>>8) - int(g2>>8), int(bl>>8) - int(bl2>>8)} {

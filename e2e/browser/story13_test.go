@@ -6,10 +6,10 @@ import (
 	"taskyard/task"
 )
 
-// TestStory13DecisionsMeet has a reviewer sign out in one tab while deciding in
-// another, and two reviewers decide at once. There is one outcome, and both
-// are told.
-func TestStory13DecisionsMeet(t *testing.T) {
+// TestStory13ConcurrentDecisions has a reviewer sign out in one tab while deciding in
+// another, and two reviewers decide at the same time. There is one outcome, and both
+// see it.
+func TestStory13ConcurrentDecisions(t *testing.T) {
 	inst := newInstance(t)
 	must(inst.svc.AddUser(ctx, inst.maya, "rita", password, task.RoleReviewer))
 	signIn := func(b *tab, name string) {
@@ -17,12 +17,12 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		b.fill("#password", password)
 		b.press("button|Sign in")
 	}
-	t.Run("who signs out in one tab decides nothing in the other, and is told so", func(t *testing.T) {
+	t.Run("after a sign-out in one tab, a decision in the other is refused, with the reason", func(t *testing.T) {
 		r := inst.ask(inst.create(task.New{Title: "Restart the mail server", Owner: "keeper"}).ID)
 		deciding := inst.tab()
 		deciding.expect("401", "403")
 		deciding.open("/approvals/" + r.ID.String())
-		deciding.looked()
+		deciding.awaitSeen()
 		other := deciding.beside()
 		other.open("/")
 		other.press("button|Sign out")
@@ -36,11 +36,11 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		deciding.open("/approvals/" + r.ID.String())
 		deciding.see("Restart the mail server")
 		equal(t, "decision after signing in again", inst.decided(r.ID), "")
-		deciding.looked()
+		deciding.awaitSeen()
 		deciding.press("#approve button")
 		equal(t, "decision", inst.decided(r.ID), "approved")
 	})
-	t.Run("two who decide at once come to one outcome, and both are told", func(t *testing.T) {
+	t.Run("two concurrent decisions have one outcome, and both people see it", func(t *testing.T) {
 		r := inst.ask(inst.create(task.New{Title: "Rotate the keys", Owner: "keeper"}).ID)
 		maya, rita := inst.tab(), newTab(t, inst.url)
 		maya.expect("409")
@@ -51,16 +51,16 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		for _, b := range []*tab{maya, rita} {
 			b.open(at)
 			b.live()
-			b.click("[data-live-pill]") // what the other does changes nothing here until the answer
+			b.click("[data-live-pill]") // changes of the other do not arrive here until the response
 			b.wait(`document.querySelector("[data-live-pill]").textContent === "Paused"`)
-			b.looked()
+			b.awaitSeen()
 		}
 		rita.click("[data-reject]")
 		rita.wait(`document.activeElement?.id === "reason"`)
 		rita.insert("Not on a Friday.")
-		maya.click("#approve button") // neither waits for the other's answer
+		maya.click("#approve button") // neither waits for the other's response
 		rita.click("button|Reject the run")
-		inst.until("somebody has decided", func() bool { return inst.decided(r.ID) != "" })
+		inst.until("there is a decision", func() bool { return inst.decided(r.ID) != "" })
 		if inst.decided(r.ID) == "approved" {
 			maya.see("approved.")
 			rita.see("Your rejection was too late; nothing changed.")
@@ -78,12 +78,12 @@ func TestStory13DecisionsMeet(t *testing.T) {
 		}
 		equal(t, "decisions", n, 1)
 	})
-	t.Run("who has just been led to the next request does not decide on it", func(t *testing.T) {
+	t.Run("a person who was just led to the next request does not decide it", func(t *testing.T) {
 		first, next := inst.ask(inst.create(task.New{Title: "Restart the web server", Owner: "keeper"}).ID),
 			inst.ask(inst.create(task.New{Title: "Delete the backups", Owner: "keeper"}).ID)
 		b := inst.tab()
 		b.open("/approvals/" + first.ID.String())
-		b.looked()
+		b.awaitSeen()
 		b.preload(`addEventListener("DOMContentLoaded", () => document.querySelector("#approve button")?.click())`)
 		b.press("#approve button")
 		b.see("this request only just came into view")

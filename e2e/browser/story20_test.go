@@ -24,17 +24,17 @@ import (
 	"taskyard/task"
 )
 
-// perChange is how many bytes of an answer a change may cost a browser that
-// watches a board of 50 agents, on the wire, without its headers.
+// perChange is how many bytes of a response a change may cost a browser that watches a
+// board of 50 agents, on the wire, without headers.
 const perChange = 5_000
 
-// onBoard is how many queues change: a page of the board shows 24.
+// onBoard is the number of queues that change: a page of the board shows 24.
 const onBoard = 20
 
-// TestStory20ManyWatchABusyBoard is story 20: browsers watch a board of 10,000
-// tasks of 50 agents on a slow line while changes arrive. Each is current
-// after each change, and pays for what changed. One of them is Chromium; the
-// others speak as live.js does. The short forms have fewer of everything.
+// TestStory20ManyWatchABusyBoard is story 20: browsers watch a board of 10,000 tasks of
+// 50 agents over a slow connection while changes arrive. Each is current after each
+// change, and loads only what changed. One of them is Chromium; the others make the
+// same requests as live.js. The short forms have fewer of everything.
 func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	t.Parallel()
 	agents, tasks := testkit.ByForm(20, 50, 50), testkit.ByForm(600, 2000, 10_000)
@@ -80,26 +80,26 @@ func TestStory20ManyWatchABusyBoard(t *testing.T) {
 	slices.Sort(took)
 	bytes := live.bytes()
 	t.Logf("%d agents, %d tasks, %d changes: Chromium was current after %v (median), %v at most; %.0f ms of its main thread and %d bytes with headers for each; others: %d bytes at most",
-		agents, tasks, changes, took[len(took)/2], took[len(took)-1], (after-before)/float64(changes), bytes/changes, crowd.most)
+		agents, tasks, changes, took[len(took)/2], took[len(took)-1], (after-before)/float64(changes), bytes/changes, crowd.largest)
 	if n := bytes / changes; n > perChange+1_500 {
-		t.Errorf("a change costs %d bytes with headers, want at most %d", n, perChange+1_500)
+		t.Errorf("got %d bytes with headers for a change, want at most %d", n, perChange+1_500)
 	}
-	if crowd.most > perChange {
-		t.Errorf("a change costs %d bytes, want at most %d", crowd.most, perChange)
+	if crowd.largest > perChange {
+		t.Errorf("got %d bytes for a change, want at most %d", crowd.largest, perChange)
 	}
 	if testkit.Thorough() && took[len(took)-1] > time.Second {
-		t.Errorf("a browser was current after %v, want at most 1 s", took[len(took)-1])
+		t.Errorf("got a browser that was current after %v, want at most 1 s", took[len(took)-1])
 	}
 }
 
-// slowLine is what network.EmulateNetworkConditionsByRuleParams says, and in
-// addition that the browser is not offline, which Chromium 148 asks for.
+// slowLine has the parameters of network.EmulateNetworkConditionsByRuleParams and says
+// that the browser is not offline, which Chromium 148 requires.
 type slowLine struct {
 	Offline bool `json:"offline"`
 	network.EmulateNetworkConditionsByRuleParams
 }
 
-// slow gives a tab a line of 400 kbit/s with a round trip of 200 ms.
+// slow gives a tab a connection of 400 kbit/s with a round trip of 200 ms.
 func slow(b *tab) {
 	b.t.Helper()
 	const bytesPerSecond = 50_000
@@ -112,7 +112,7 @@ func slow(b *tab) {
 	ok(b.t, err)
 }
 
-// mainThread returns how long the tab's main thread has worked, in ms.
+// mainThread returns how long the tab's main thread has been busy, in ms.
 func mainThread(b *tab) float64 {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, performance.Enable, performance.EnableParams{})
@@ -124,11 +124,11 @@ func mainThread(b *tab) float64 {
 			return m.Value * 1000
 		}
 	}
-	b.t.Fatal("no TaskDuration")
+	b.t.Fatal("there is no TaskDuration")
 	return 0
 }
 
-// liveBytes counts what the live parts of a tab fetch.
+// liveBytes counts the bytes that the live parts of a tab load.
 type liveBytes struct {
 	mu   sync.Mutex
 	live map[network.RequestID]bool
@@ -161,16 +161,16 @@ func (l *liveBytes) bytes() int {
 	return int(l.n)
 }
 
-// crowd watches the board as many browsers do.
+// crowd watches the board as many browsers would.
 type crowd struct {
 	y           *instance
 	cookie      string
 	ready, gone sync.WaitGroup
 
-	mu   sync.Mutex
-	cond *sync.Cond
-	seen []string // the last answer that each read
-	most int      // bytes of the largest answer
+	mu      sync.Mutex
+	cond    *sync.Cond
+	seen    []string // the last response that each read
+	largest int      // bytes of the largest response
 }
 
 func newCrowd(inst *instance, b *tab) *crowd {
@@ -195,7 +195,7 @@ func (c *crowd) until(t testing.TB, text string) {
 	defer c.mu.Unlock()
 	for slices.ContainsFunc(c.seen, func(s string) bool { return !strings.Contains(s, text) }) {
 		if time.Since(begin) > patience {
-			t.Fatalf("not all watchers have read %q", text)
+			t.Fatalf("not all watchers got %q", text)
 		}
 		c.cond.Wait()
 	}
@@ -219,7 +219,7 @@ var (
 	streamNamed = "data: ["
 )
 
-// watch opens the board and its stream, and asks again when something changed.
+// watch opens the board and its stream, and requests it again when something changed.
 func (c *crowd) watch(ctx context.Context, t testing.TB) {
 	c.mu.Lock()
 	me := len(c.seen)
@@ -257,7 +257,7 @@ func (c *crowd) watch(ctx context.Context, t testing.TB) {
 		read("")
 		res, err := c.get(ctx, "/live?topics=queues,views,instance,inbox", "")
 		if err != nil || res.StatusCode != http.StatusOK {
-			t.Errorf("no stream: %v", err)
+			t.Errorf("got no stream: %v", err)
 			c.ready.Done()
 			return
 		}
@@ -269,7 +269,7 @@ func (c *crowd) watch(ctx context.Context, t testing.TB) {
 			case strings.HasPrefix(line, streamNamed):
 				n := read(strings.Join(slices.Collect(maps.Values(versions)), " "))
 				c.mu.Lock()
-				c.most = max(c.most, n)
+				c.largest = max(c.largest, n)
 				c.mu.Unlock()
 			}
 		}

@@ -29,7 +29,7 @@ type tab struct {
 	ctx      context.Context
 	base     string
 	faults   *faults
-	arrived  chan struct{} // holds a value when a page was loaded, or shown in place
+	arrived  chan struct{} // has a value when a page was loaded, or shown in place
 	scripted bool          // JavaScript is on
 }
 
@@ -49,23 +49,23 @@ func (b *tab) arrive(ev any) {
 	}
 }
 
-// arrivedBinding is what tellArrival calls when a page shows another in place.
+// arrivedBinding is what reportArrival calls when a page shows another in place.
 const (
 	arrivedBinding = "tabArrived"
-	tellArrival    = `document.addEventListener("taskyard:arrived", () => tabArrived(""));`
+	reportArrival  = `document.addEventListener("taskyard:arrived", () => tabArrived(""));`
 )
 
-// tellsArrival has the tab told of pages that are shown in place.
-func (b *tab) tellsArrival() {
+// reportArrivals makes pages that are shown in place report to the tab.
+func (b *tab) reportArrivals() {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, runtime.AddBinding, runtime.AddBindingParams{Name: arrivedBinding})
 	ok(b.t, err)
-	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: tellArrival})
+	_, err = chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: reportArrival})
 	ok(b.t, err)
 }
 
-// newTab opens a browser of its own at base. The test fails on every fault
-// that it did not expect.
+// newTab opens a separate browser at base. The test fails on every fault that it did
+// not expect.
 func newTab(t testing.TB, base string) *tab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(chrome.context(t), chromedp.WithNewBrowserContext())
@@ -74,22 +74,22 @@ func newTab(t testing.TB, base string) *tab {
 		arrived: make(chan struct{}, 1), scripted: true,
 	}
 	t.Cleanup(stop)
-	if err := chromedp.Do(ctx); err != nil { // without a limit: the tab lives as long as this context
+	if err := chromedp.Do(ctx); err != nil { // without a timeout: the tab lives as long as this context
 		t.Fatal(err)
 	}
-	ok(t, chromedp.Listen(ctx, b.faults.hear))
+	ok(t, chromedp.Listen(ctx, b.faults.record))
 	ok(t, chromedp.Listen(ctx, b.arrive))
 	t.Cleanup(func() {
 		for _, f := range b.faults.unexpected() {
-			t.Errorf("the browser complains: %s", f)
+			t.Errorf("the browser reports: %s", f)
 		}
 	})
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument,
-		page.AddScriptToEvaluateOnNewDocumentParams{Source: tellViolations}); err != nil {
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: reportViolations}); err != nil {
 		t.Fatal(err)
 	}
-	b.tellsArrival()
-	// Tests run beside each other: to each its tab is the one in use.
+	b.reportArrivals()
+	// Tests run in parallel: each treats its tab as the focused one.
 	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled,
 		emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func newTab(t testing.TB, base string) *tab {
 	return b
 }
 
-// expect names faults, by a part of their text, that belong to the test.
+// expect names faults that belong to the test, by a part of their text.
 func (b *tab) expect(parts ...string) {
 	b.faults.mu.Lock()
 	defer b.faults.mu.Unlock()
@@ -121,7 +121,7 @@ func (b *tab) size(width, height int64) {
 	b.do(chromedp.EmulateViewport(width, height))
 }
 
-// do runs actions within the time that a person would wait.
+// do runs actions within the time that a page may take.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -131,7 +131,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// fatalf ends the test with what the page shows.
+// fatalf ends the test and prints what the page shows.
 func (b *tab) fatalf(format string, args ...any) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
@@ -146,14 +146,14 @@ func (b *tab) open(path string) {
 	b.loads(chromedp.Navigate(b.base + path))
 }
 
-// loads does something that leads to a page, and waits until that is loaded,
-// or shown in place of the one before.
+// loads does something that opens a page, and waits until that is loaded, or shown in
+// place of the previous one.
 func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	select {
-	case <-b.arrived: // of the page before
+	case <-b.arrived: // of the previous page
 	default:
 	}
 	if _, err := chromedp.Run(ctx, a); err != nil {
@@ -162,7 +162,7 @@ func (b *tab) loads(a chromedp.Action[chromedp.Void]) {
 	select {
 	case <-b.arrived:
 	case <-ctx.Done():
-		b.fatalf("no page came: %v", ctx.Err())
+		b.fatalf("no page was loaded: %v", ctx.Err())
 	}
 }
 
@@ -185,13 +185,13 @@ func eval[T any](b *tab, js string) T {
 	return v
 }
 
-// wait waits until an expression is true, over any number of pages. Without
-// scripts nothing changes by itself: it must be true at once.
+// wait waits until an expression is true, across any number of pages. Without scripts,
+// nothing changes by itself: it must be true immediately.
 func (b *tab) wait(js string) {
 	b.t.Helper()
 	if !b.scripted {
 		if !eval[bool](b, "!!("+js+")") {
-			b.fatalf("not so: %s", js)
+			b.fatalf("not true: %s", js)
 		}
 		return
 	}
@@ -209,7 +209,7 @@ func (b *tab) wait(js string) {
 	}
 }
 
-// live waits until the page follows the changes of the server.
+// live waits until the page receives changes from the server.
 func (b *tab) live() {
 	b.t.Helper()
 	b.wait(`document.querySelector("[data-live-pill]")?.textContent === "Live"`)
@@ -225,17 +225,17 @@ func (b *tab) see(text string) {
 func (b *tab) seeNot(text string) {
 	b.t.Helper()
 	if eval[bool](b, `document.body.innerText.includes(`+quote(text)+`)`) {
-		b.fatalf("shows %q", text)
+		b.fatalf("the page shows %q", text)
 	}
 }
 
-// gone waits until the page does not show a text any more.
+// gone waits until the page no longer shows a text.
 func (b *tab) gone(text string) {
 	b.t.Helper()
 	b.wait(`!document.body?.innerText.includes(` + quote(text) + `)`)
 }
 
-// at waits until the address is a path.
+// at waits until the path of the address is this.
 func (b *tab) at(path string) {
 	b.t.Helper()
 	b.wait(`location.pathname === ` + quote(path))
@@ -246,8 +246,8 @@ func quote(s string) string {
 	return string(b)
 }
 
-// find is the first thing on the page that fits the selector, can be seen, and
-// holds the text ("selector|text"; texts and selectors may each be given alone).
+// find is the first visible element on the page that matches the selector and contains
+// the text ("selector|text"; selector and text may each be given alone).
 const find = `(what => {
 	const [sel, text] = what.split("|");
 	return [...document.querySelectorAll(sel)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length && (!text || e.textContent.includes(text) || e.getAttribute("aria-label")?.includes(text)));
@@ -255,8 +255,8 @@ const find = `(what => {
 
 type spot struct{ X, Y float64 }
 
-// spot waits for a thing, brings it into view, and returns its middle, which
-// nothing may cover.
+// spot waits for an element, scrolls it into view, and returns its center, which nothing
+// may cover.
 func (b *tab) spot(what string) spot {
 	b.t.Helper()
 	b.wait(find + `(` + quote(what) + `)`)
@@ -276,13 +276,13 @@ func (b *tab) spot(what string) spot {
 	return spot{p.X, p.Y}
 }
 
-// click clicks a thing.
+// click clicks an element.
 func (b *tab) click(what string) {
 	b.t.Helper()
 	b.do(b.onto(what, once))
 }
 
-// press clicks a thing that leads to a page.
+// press clicks an element that opens a page.
 func (b *tab) press(what string) {
 	b.t.Helper()
 	b.loads(b.onto(what, once))
@@ -296,7 +296,7 @@ func (b *tab) fill(what, text string) {
 	b.insert(text)
 }
 
-// insert types where the focus is.
+// insert types at the focus.
 func (b *tab) insert(text string) {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
@@ -310,9 +310,9 @@ func (b *tab) keys(keys string) {
 	b.do(typed(keys))
 }
 
-// typed presses and releases keys. Unlike chromedp.KeyEvent it sends a key and
-// its character as one event, so that a page that takes the key for itself
-// does not get the character too, as with a real keyboard.
+// typed presses and releases keys. Unlike chromedp.KeyEvent, it sends a key and its
+// character as one event, so that a page that handles the key itself does not get the
+// character too, as with a real keyboard.
 func typed(keys string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, r := range keys {
@@ -340,7 +340,7 @@ func (b *tab) choose(sel, value string) {
 	}
 }
 
-// text returns the text of the first thing that fits.
+// text returns the text of the first match.
 func (b *tab) text(sel string) string {
 	b.t.Helper()
 	return eval[string](b, `document.querySelector(`+quote(sel)+`)?.innerText ?? ""`)

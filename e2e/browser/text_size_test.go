@@ -6,9 +6,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTextOfTwiceTheSize checks that controls grow with their text, for people who
+// TestTextOfDoubleSize checks that controls grow with their text, for people who
 // enlarge only the text.
-func TestTextOfTwiceTheSize(t *testing.T) {
+func TestTextOfDoubleSize(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
