@@ -34,6 +34,7 @@ extern int sqlite3_auto_extension(void (*)(void));
 extern int sqlite3_cancel_auto_extension(void (*)(void));
 extern int sqlite3_trace_v2(sqlite3 *, unsigned, int (*)(unsigned, void *, void *, void *), void *);
 extern const char *sqlite3_sql(sqlite3_stmt *);
+extern const char *sqlite3_db_filename(sqlite3 *, const char *);
 
 enum { OK = 0, ROW = 100, DONE = 101, READWRITE = 2, NOMUTEX = 0x8000, TRACE_STMT = 1 };
 #define TRANSIENT ((void (*)(void *))(intptr_t)-1)
@@ -44,6 +45,7 @@ enum { OWNERS = 16, LEASE_MS = 7200000, HOUR_MS = 3600000 };
 enum { MAX_TEXTS = 64 };
 static char *texts[MAX_TEXTS];
 static int text_count;
+static const char *recorded; // path of the database
 static pthread_mutex_t recording = PTHREAD_MUTEX_INITIALIZER;
 
 static int on_statement(unsigned what, void *ctx, void *stmt, void *unused) {
@@ -60,10 +62,13 @@ static int on_statement(unsigned what, void *ctx, void *stmt, void *unused) {
 
 static int on_open(sqlite3 *db, char **err, const void *api) {
 	(void)err, (void)api;
+	const char *path = sqlite3_db_filename(db, "main");
+	if (!path || strcmp(path, recorded) != 0) return OK;
 	return sqlite3_trace_v2(db, TRACE_STMT, on_statement, NULL);
 }
 
-void record_start(void) {
+void record_start(const char *path) {
+	recorded = path;
 	for (int i = 0; i < text_count; i++) free(texts[i]);
 	text_count = 0;
 	sqlite3_auto_extension((void (*)(void))on_open);

@@ -26,10 +26,10 @@ type limit struct {
 // statements contains the SQL of a claim and a create in package db.
 type statements struct{ claim, tail, event, insert, hour, count string }
 
-// record runs fn and returns the SQL of every statement on connections that fn
-// opened.
-func record(fn func() error) ([]string, error) {
-	C.record_start()
+// record runs fn and returns the SQL of every statement on connections to a
+// database that fn opened.
+func record(path string, fn func() error) ([]string, error) {
+	C.record_start(C.CString(path)) // never freed: another thread may be comparing it
 	err := fn()
 	C.record_stop()
 	texts := make([]string, C.record_count())

@@ -12,7 +12,7 @@ typedef struct limit limit;
 
 // recording: the text of every statement that connections opened from now on
 // run, each text once.
-void record_start(void);
+void record_start(const char *path);
 void record_stop(void);
 int record_count(void);
 const char *record_text(int i);

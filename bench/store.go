@@ -52,15 +52,16 @@ type store struct {
 
 func owner(n int64) string { return fmt.Sprintf("bench-%d", n%owners) }
 
-// said returns the statements of package db for one create and one claim. It is
-// called once, before any other database is open, because recording affects all
-// of them.
+// said returns the statements of package db for one create and one claim.
 var said = sync.OnceValues(func() (statements, error) {
 	folder, err := os.MkdirTemp("", "taskyard-bench-")
 	if err != nil {
 		return statements{}, err
 	}
 	defer os.RemoveAll(folder)
+	if folder, err = filepath.EvalSymlinks(folder); err != nil { // as SQLite names it
+		return statements{}, err
+	}
 	ctx, opt := context.Background(), db.Options{Path: filepath.Join(folder, "record.db")}
 	d, err := db.Open(ctx, opt) // creates the schema, which is not recorded
 	if err != nil {
@@ -69,7 +70,7 @@ var said = sync.OnceValues(func() (statements, error) {
 	if err := d.Close(); err != nil {
 		return statements{}, err
 	}
-	texts, err := record(func() error {
+	texts, err := record(opt.Path, func() error {
 		d, err := db.Open(ctx, opt)
 		if err != nil {
 			return err
