@@ -20,8 +20,9 @@ import (
 type values map[string]any
 
 // decode decodes the arguments of a call strictly: unknown, missing, repeated,
-// wrongly typed and blank ones are reported together, by name.
-func decode(args []arg, raw json.RawMessage) (values, error) {
+// wrongly typed and blank ones are reported together, by name. self is the ID of
+// the agent that calls, if it is one.
+func decode(args []arg, raw json.RawMessage, self string) (values, error) {
 	if depth, _ := scan(raw); depth > maxDepth {
 		return nil, malformed("they nest deeper than 32 levels")
 	}
@@ -44,7 +45,11 @@ func decode(args []arg, raw json.RawMessage) (values, error) {
 	}
 	for _, a := range args {
 		if a.required && !v.has(a.name) {
-			p.Add(a.name, "is required: %s", cmp.Or(spelledOut[a.doc], a.doc))
+			what := cmp.Or(spelledOut[a.doc], a.doc)
+			if a.doc == "you" && self != "" {
+				what += ", " + self
+			}
+			p.Add(a.name, "is required: %s", what)
 		}
 	}
 	return v, p.Err()

@@ -67,7 +67,7 @@ func object(p *problems, at string, raw jsontext.Value, args []arg) values {
 		p.Add(at, "must be an object")
 		return values{}
 	}
-	v, err := decode(args, json.RawMessage(raw))
+	v, err := decode(args, json.RawMessage(raw), "")
 	if task.IsCode(err, task.CodeInvalidJSON) {
 		p.take(at, err)
 	} else {

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"taskyard/task"
 )
 
 //go:embed guide.md
@@ -14,6 +16,26 @@ var guide string
 const instructions = "Taskyard manages your work. signup_for_task claims your next task; " +
 	"plan it with update_steps, mark steps with update_step, " +
 	"ask people with notify_user, hand over with move_task, finish with complete_task. The prompt work-guide has details."
+
+// introduce begins the instructions for an agent with its ID: tools require it,
+// and a client has only a token.
+func introduce(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		who := task.ActorIn(ctx)
+		if err != nil || !who.IsAgent() {
+			return res, err
+		}
+		hello := "You are the agent " + who.Name + ". "
+		switch r := res.(type) {
+		case *mcp.InitializeResult:
+			r.Instructions = hello + r.Instructions
+		case *mcp.DiscoverResult:
+			r.Instructions = hello + r.Instructions
+		}
+		return res, nil
+	}
+}
 
 func (h *handler) addGuide(s *mcp.Server) {
 	const doc = "How to claim, plan, hand over, delegate, ask and finish"

@@ -268,3 +268,16 @@ func (ts *testServer) unclaimed(t *testing.T, id task.ID) {
 		t.Errorf("task %d is claimed: %+v %v", id, tk.Claim, err)
 	}
 }
+
+func TestAnAgentLearnsItsIDFromItsToken(t *testing.T) {
+	t.Parallel()
+	ts := newTestServer(t)
+	for caller, want := range map[string]string{
+		"coder": "You are the agent coder. Taskyard manages", "mute": "You are the agent mute. Taskyard manages",
+		"operator": "Taskyard manages", "act-as": "Taskyard manages",
+	} {
+		if got := ts.connect(caller, "/mcp").InitializeResult().Instructions; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: the instructions begin with %.60q, want %q", caller, got, want)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func (h *handler) server(p profile) *mcp.Server {
 		// Lists and reads depend on the caller.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
-	s.AddReceivingMiddleware(h.survive)
+	s.AddReceivingMiddleware(h.survive, introduce)
 	if p == profileNone {
 		return s
 	}

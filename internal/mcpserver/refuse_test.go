@@ -30,7 +30,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		args args
 		want string // part of the text
 	}{
-		{"signup_for_task", args{}, "Error signing up for task: agent_name: is required: the ID of the agent that you are"},
+		{"signup_for_task", args{}, "Error signing up for task: agent_name: is required: the ID of the agent that you are, coder"},
 		{"signup_for_task", args{"agent_name": " "}, "agent_name: must not be blank"},
 		{"signup_for_task", args{"agent_name": 5}, "agent_name: must be a string"},
 		{"signup_for_task", args{"agent_name": nil}, "agent_name: must be a string, not null"},
@@ -42,7 +42,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"signup_for_task", args{"agent_name": "coder", "color": "red"}, "color: is not a known argument; known are agent_name, wait_seconds"},
 		{"signup_for_task", args{"agent_name": "coder", "agentName": "coder"}, "is given twice"},
 		{"signup_for_task", args{"Agent_Name": "coder"}, "Agent_Name: is not a known argument"},
-		{"move_task", args{}, "Error moving task: task_id: is required: the ID of the task; current_agent: is required: the ID"},
+		{"move_task", args{}, "Error moving task: task_id: is required: the ID of the task; current_agent: is required: the ID of the agent that you are, coder"},
 		{
 			"move_task",
 			args{"task_id": "5a", "current_agent": "coder", "new_agent": "reviewer", "comment": "x"},

@@ -141,12 +141,16 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 // defaults to its own, except if the tool is destructive.
 func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments json.RawMessage) (values, error) {
 	own := slices.IndexFunc(t.args, func(a arg) bool { return a.required && a.kind == isID && camel(a.name) == "taskId" })
+	self := ""
+	if who.IsAgent() {
+		self = who.Name
+	}
 	if who.RunID == 0 || own < 0 || t.destroys {
-		return decode(t.args, arguments)
+		return decode(t.args, arguments, self)
 	}
 	args := slices.Clone(t.args)
 	args[own].required = false
-	v, err := decode(args, arguments)
+	v, err := decode(args, arguments, self)
 	if err != nil || v.has(args[own].name) {
 		return v, err
 	}
