@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/db"
 	"taskyard/internal/app"
 	"taskyard/internal/archive"
 	"taskyard/task"
@@ -125,6 +126,35 @@ func execute(t *testing.T, path, query string) {
 	if _, err := d.ExecContext(t.Context(), query); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestACommandLeavesTheDatabaseOfARunningServerOfAnEarlierVersion: a server
+// whose program was replaced keeps running until its restart.
+func TestACommandLeavesTheDatabaseOfARunningServerOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	must(t, "", "restore", "--data", data, filepath.Join(upgrades, "schema-26.tar.zst"))
+	lock, err := db.AcquireLock(app.DBPath(data)) // as the server of that version
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"token", "list"}, {"check"}, {"export", filepath.Join(t.TempDir(), "out")}} {
+		_, errs, code := do(t, "", append(args, "--data", data)...)
+		if code != exitRefused || !strings.Contains(errs, "from schema 26 to ") || !strings.Contains(errs, "restart the server") {
+			t.Errorf("%s: exit code %d, %s", args, code, errs)
+		}
+	}
+	if got := schemaVersion(t, app.DBPath(data)); got != "26" {
+		t.Errorf("the database has schema %s", got)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := do(t, "", "token", "list", "--data", data)
+	if code != 0 || !strings.Contains(errs, "migrating the database") {
+		t.Errorf("without a server: exit code %d, %s", code, errs)
+	}
+	must(t, "", "token", "list", "--data", data)
 }
 
 func TestADowngradeIsRefusedAndNamesTheCopy(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 var admin = task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: "command line"}
 
 // withInstance opens an existing data folder, whether or not a server is
-// running.
-func (s settings) withInstance(e *Env, fn func(*app.Instance) error) error {
+// running. It refuses to migrate the database of a running one.
+func (s settings) withInstance(e *Env, fn func(*app.Instance) error) (err error) {
 	cfg, _, err := s.load(e, nil)
 	if err != nil {
 		return err
@@ -37,6 +37,16 @@ func (s settings) withInstance(e *Env, fn func(*app.Instance) error) error {
 	}
 	if err := db.Settle(app.DBPath(cfg.Data), log); err != nil {
 		return err
+	}
+	if cfg.Database == "" {
+		lock, refused := db.LockOutdated(e.Ctx, app.DBPath(cfg.Data))
+		if refused != nil {
+			return refused
+		}
+		if lock != nil {
+			defer func() { err = errors.Join(err, lock.Release()) }()
+			fmt.Fprintln(e.Stderr, "migrating the database to the schema of this program; a copy of the previous one is kept beside it")
+		}
 	}
 	in, err := app.Open(e.Ctx, cfg, e.appOptions(log))
 	if err != nil {
