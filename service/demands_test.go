@@ -102,6 +102,22 @@ func TestFailedChecksOfADefinitionRefuseACompletion(t *testing.T) {
 	equal(t, "checks of the result", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 0)).Checks), 2)
 }
 
+// TestARefusedCompletionShowsALog: a check that looks at something has none.
+func TestARefusedCompletionShowsALog(t *testing.T) {
+	t.Parallel()
+	inst, git := judged(t, func(p *task.Project) {
+		p.Checks = []task.Check{{Name: "pr", Kind: task.CheckURL, Required: true}, {Name: "test", Run: "make test", Required: true}}
+	})
+	inst.define("pull", definition("tools: read", "runner: none"))
+	git.verdicts["test"] = task.CheckFailed
+	tk := inst.inWeb("pull")
+	_, err := inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
+	refused(t, err, task.CodeChecksFailed, "check pr failed", "check test failed", "The end of the log of test:\nlog of test")
+	must(inst.s.AddResource(inst.ctx(), pull, tk.ID, task.Resource{Type: "url", Value: "https://example.org/pr"}))
+	_, err = inst.s.CompleteTask(inst.ctx(), pull, tk.ID, "done", 0)
+	refused(t, err, task.CodeChecksFailed, "check test failed", "The end of its log:\nlog of test")
+}
+
 // TestAnAgentCannotHandATaskOutOfItsChecks checks that an agent's requirements stay
 // with the task.
 func TestAnAgentCannotHandATaskOutOfItsChecks(t *testing.T) {

@@ -21,8 +21,8 @@ func failedChecks(list []task.CheckRun) []task.CheckRun {
 // shownLog is how much of the log of a failed check its error repeats, in bytes.
 const shownLog = 4000
 
-// checksText names the checks that did not pass, with the end of the log of
-// the first.
+// checksText names the checks that did not pass, with the end of the first log:
+// checks that execute nothing have none.
 func checksText(failed []task.CheckRun) string {
 	var b strings.Builder
 	for i, c := range failed {
@@ -32,8 +32,15 @@ func checksText(failed []task.CheckRun) string {
 		fmt.Fprintf(&b, "the required check %s %s", c.Name, verdictText(c))
 	}
 	b.WriteString(".")
-	if log := strings.TrimRight(failed[0].Log, "\n"); log != "" {
-		b.WriteString("\nThe end of its log:\n" + task.Tail(log, shownLog))
+	for _, c := range failed {
+		if log := strings.TrimRight(c.Log, "\n"); log != "" {
+			of := "its log"
+			if len(failed) > 1 {
+				of = "the log of " + c.Name
+			}
+			b.WriteString("\nThe end of " + of + ":\n" + task.Tail(log, shownLog))
+			break
+		}
 	}
 	return b.String()
 }
