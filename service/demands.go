@@ -160,18 +160,9 @@ func checkVoters(rx *db.Rx, bad *task.Problems, field string, r task.Review) err
 	if len(r.From) == 0 && r.StandIn == "" {
 		return nil
 	}
-	all, err := rx.Users()
+	people, err := votersHere(rx)
 	if err != nil {
 		return err
-	}
-	var people []string
-	for _, u := range all {
-		if u.DisabledAt == 0 && u.Role.May(task.Decide) {
-			people = append(people, u.Name)
-		}
-	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(people, func(p string) bool { return strings.EqualFold(p, name) })
 	}
 	names := cmp.Or(strings.Join(people[:min(len(people), shownVoters)], ", "), "there is nobody yet")
 	if len(people) > shownVoters {
@@ -179,14 +170,35 @@ func checkVoters(rx *db.Rx, bad *task.Problems, field string, r task.Review) err
 	}
 	const text = "no reviewer or admin is called %s: name a person who can vote (%s)"
 	for i, name := range r.From {
-		if !known(name) && name != string(task.RoleReviewer) && name != string(task.RoleAdmin) {
+		if !people.has(name) && !isVotingRole(name) {
 			bad.Add(field+".from["+task.ID(i).String()+"]", text+", or the role reviewer or admin", name, names)
 		}
 	}
-	if r.StandIn != "" && !known(r.StandIn) {
+	if r.StandIn != "" && !people.has(r.StandIn) {
 		bad.Add(field+".standIn", text, r.StandIn, names)
 	}
 	return nil
+}
+
+// voters are the names of the people who can vote.
+type voters []string
+
+func votersHere(rx *db.Rx) (list voters, err error) {
+	all, err := rx.Users()
+	for _, u := range all {
+		if u.DisabledAt == 0 && u.Role.May(task.Decide) {
+			list = append(list, u.Name)
+		}
+	}
+	return list, err
+}
+
+func (v voters) has(name string) bool {
+	return slices.ContainsFunc(v, func(p string) bool { return strings.EqualFold(p, name) })
+}
+
+func isVotingRole(name string) bool {
+	return name == string(task.RoleReviewer) || name == string(task.RoleAdmin)
 }
 
 // shownVoters bounds the names in an error.

@@ -46,6 +46,36 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 	})
 }
 
+func TestAnImportNamesReviewersWhoAreNotHere(t *testing.T) {
+	t.Parallel()
+	from := newInstance(t)
+	from.reviewed(func(p *task.Project) {
+		p.Review.From, p.Review.StandIn, p.Review.ExpiresSeconds = []string{"rita", "reviewer"}, "maya", 60
+	})
+	from.create(maya, "pull", noStart, func(in *task.New) { in.Policy = &task.Review{Approvals: 1, From: []string{"rita"}} })
+	files := from.export()
+
+	plan := files.plan()
+	newInstance(t).imported(plan, ImportOptions{})
+	var notes []string
+	for _, n := range plan.Report.Notes {
+		if strings.Contains(n.What, "who is no reviewer or admin here") {
+			notes = append(notes, n.What[:strings.Index(n.What, ",")]+" in "+n.First)
+		}
+	}
+	equal(t, "notes", strings.Join(notes, "; "), "the review of project web names rita in projects.json; "+
+		"the review of project web names maya in projects.json; the review of tasks names rita in tasks.json: tasks[1]")
+
+	plan, inst := files.plan(), newInstance(t)
+	inst.voters()
+	inst.imported(plan, ImportOptions{})
+	for _, n := range plan.Report.Notes {
+		if strings.Contains(n.What, "who is no reviewer") {
+			t.Errorf("everybody is there, and a note says %s", n.What)
+		}
+	}
+}
+
 const doneInProject = `{"id":"5","title":"Past","owner":"coder","createdBy":"user:maya","status":"done","summary":"Was good.","project":"web",
  "createdAt":"2025-01-02T03:04:05.678Z","updatedAt":"2025-01-03T03:04:05.678Z","archivedAt":"2025-01-04T03:04:05.678Z"}`
 

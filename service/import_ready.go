@@ -52,11 +52,25 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 	return &ReadyImport{p}, p.Report.Err()
 }
 
-// importProjects finds the project of every task, in the files or here.
+// importProjects finds the project of every task, in the files or here, and
+// notes who is to accept results but cannot vote here.
 func (s *Service) importProjects(p *exchange.Plan) error {
-	here, err := read(context.Background(), s, func(rx *db.Rx) ([]*task.Project, error) { return rx.Projects() })
+	var people voters
+	here, err := read(context.Background(), s, func(rx *db.Rx) (list []*task.Project, err error) {
+		if people, err = votersHere(rx); err != nil {
+			return nil, err
+		}
+		return rx.Projects()
+	})
 	if err != nil {
 		return err
+	}
+	reviewers := func(where, what string, r task.Review) {
+		for _, name := range append(slices.Clone(r.From), r.StandIn) {
+			if name != "" && !people.has(name) && !isVotingRole(name) {
+				p.Report.Note(where, "the review of %s names %s, who is no reviewer or admin here: add that person, or change it", what, name)
+			}
+		}
 	}
 	known := map[string]bool{}
 	for _, one := range here {
@@ -73,6 +87,7 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 		}
 		known[one.Key] = true
 		added++
+		reviewers("projects.json", "project "+one.Key, one.Review)
 	}
 	if n := len(here) + added; n > task.MaxProjects {
 		p.Report.Bad("projects.json", "would make %d projects, more than %d", n, task.MaxProjects)
@@ -84,6 +99,9 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 			p.Report.Note(it.Where, "done tasks of project %s lose it: their results are not exported, and a done task of a project has one", key)
 		case !known[key]:
 			p.Report.Bad(it.Where+".project", "there is no project %s: add its projects.json, or create it", key)
+		}
+		if policy := it.Task.Policy; policy != nil && !it.Task.Status.Archived() {
+			reviewers(it.Where, "tasks", *policy)
 		}
 	}
 	return nil
