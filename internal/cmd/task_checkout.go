@@ -33,6 +33,10 @@ func (c *taskCheckoutCmd) Run(e *Env, ce *client.Env) error {
 	o := checkout.Options{
 		Repository: b.Project.Repository, Remote: c.Remote, Branch: b.Branch,
 		Pattern: b.Project.BranchPrefix + b.Task.ID.String(),
+		New:     b.Project.Branch(b.Task.ID, b.Task.Title), From: b.Project.DefaultBranch,
+	}
+	if m := b.Project.Merge; m != nil {
+		o.From = cmp.Or(m.Into, o.From)
 	}
 	if c.Remote != "" {
 		if o.Repository, err = os.Getwd(); err != nil {

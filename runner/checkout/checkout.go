@@ -22,6 +22,8 @@ type Options struct {
 	Remote     string // URL or name of the remote to fetch from; "": none
 	Branch     string // "" if Pattern finds it
 	Pattern    string // matches this branch, or this name followed by - and more
+	New        string // the branch to create if Pattern finds none
+	From       string // branch from which to create it
 	Dir        string // absolute path of the worktree, which is created if it does not exist
 }
 
@@ -102,7 +104,8 @@ func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
 	case branch != "" && !slices.Contains(found, branch):
 		return "", "", fmt.Errorf("%s has no branch %s: it is deleted some time after its merge", where, branch)
 	case branch == "" && len(found) == 0:
-		return "", "", fmt.Errorf("%s has no branch %s yet: the first run of the task creates it", where, c.o.Pattern)
+		return "", "", fmt.Errorf("%s has no branch %s yet: the first run of the task creates it; without a run, create it on %s",
+			where, c.o.New, c.o.From)
 	case branch == "" && len(found) > 1:
 		return "", "", fmt.Errorf("%s has %d branches of this task: %s", where, len(found), strings.Join(found, ", "))
 	case branch == "":
