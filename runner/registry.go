@@ -117,8 +117,8 @@ var kinds = []Kind{
 		},
 		Missing: func(s Settings) string { return s.NoProvider },
 		Fix: func(s Settings) string {
-			return "A provider needs api, base_url and api_key_env. Of several, name one by provider in [runners." + s.Name + "]. " +
-				"A new environment variable needs a restart."
+			return "A provider needs api and, unless the default is right, base_url; api_key_env names the variable with its key. " +
+				"Of several providers, name one by provider in [runners." + s.Name + "]. A new environment variable needs a restart."
 		},
 	},
 	{
@@ -159,8 +159,8 @@ var kinds = []Kind{
 		RunnerKind: task.RunnerKind{
 			Name: "command", Title: "Any program", About: "A program of yours executes its runs.", Tools: readingTools,
 		},
-		Capabilities: command.Capabilities,
-		New:          func(s Settings) supervise.Runner { return &command.Runner{Program: s.program()} },
+		Capabilities: command.Capabilities, Missing: missingProgram,
+		New: func(s Settings) supervise.Runner { return &command.Runner{Program: s.program()} },
 	},
 	{
 		RunnerKind: task.RunnerKind{

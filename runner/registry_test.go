@@ -28,7 +28,7 @@ func TestEveryKindMatchesItsEntry(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"claude", "codex", "acp"} {
+	for _, name := range []string{"claude", "codex", "acp", "command"} {
 		kind, _ := FindKind(name)
 		if why := kind.Missing(Settings{Argv: []string{"no-such-program-at-all"}}); !strings.Contains(why, "no-such-program-at-all") {
 			t.Errorf("%s: got the reason %q", name, why)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"taskyard/internal/config"
+	"taskyard/runner/supervise"
 )
 
 // CheckConfig checks what a configuration refers to outside itself. errs
@@ -27,7 +28,13 @@ func CheckConfig(c *config.Config, getenv func(string) string) (errs []error, wa
 	if len(errs) > 0 {
 		errs = append([]error{errors.New("the server would not start with this configuration")}, errs...)
 	}
-	return errs, runnerWarnings(c, getenv)
+	warnings = runnerWarnings(c, getenv)
+	if after := c.Backup.After; len(after) > 0 {
+		if _, err := supervise.LookPath(after); err != nil {
+			warnings = append(warnings, "backup.after: "+err.Error())
+		}
+	}
+	return errs, warnings
 }
 
 // runnerWarnings returns which runners cannot start, and why.
