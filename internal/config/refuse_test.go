@@ -60,8 +60,11 @@ func TestRefusedInFiles(t *testing.T) {
 		{"listen without port", "listen = \"localhost\"\n", []string{`give host:port such as "127.0.0.1:8080"`}},
 		{"listen with a port too high", "listen = \":70000\"\n", []string{"give host:port"}},
 		{"an empty data folder", "data = \" \"\n", []string{"data: must not be empty"}},
-		{"a certificate without its key", "public_url = \"https://a.example\"\n[tls]\ncert = \"c\"\n", []string{"give cert and key"}},
-		{"a certificate without an address", "[tls]\ncert = \"c\"\nkey = \"k\"\n", []string{"needs public_url"}},
+		{
+			"a certificate without its key", "public_url = \"https://a.example\"\n[tls]\ncert = \"c\"\n",
+			[]string{"test.toml:3: tls.cert: give cert and key"},
+		},
+		{"a certificate without an address", "[tls]\ncert = \"c\"\nkey = \"k\"\n", []string{"test.toml:2: tls.cert: needs public_url"}},
 		{"two sources of certificates", "[tls]\ncert = \"c\"\nkey = \"k\"\nacme = \"a@b.c\"\n", []string{"either acme"}},
 		{"ACME for an address", "public_url = \"https://10.0.0.1\"\n[tls]\nacme = \"a@b.c\"\n", []string{"needs a name"}},
 		{"ACME without a mail address", "[tls]\nacme = \"yes\"\n", []string{"not a mail address"}},

@@ -30,9 +30,10 @@ func (l *loader) checkTLS() {
 	given := func(name string) bool { s, _ := l.values[name].(string); return s != "" }
 	address, _ := l.values["public_url"].(string)
 	u, err := url.Parse(address)
+	first := func(names ...string) string { return names[max(slices.IndexFunc(names, given), 0)] }
 	switch cert, key, acme := given("tls.cert"), given("tls.key"), given("tls.acme"); {
 	case cert != key:
-		l.wrong("tls", "give cert and key, the two files of a certificate")
+		l.wrong(first("tls.cert", "tls.key"), "give cert and key, the two files of a certificate")
 	case cert && acme:
 		l.wrong("tls.acme", "give either acme or cert and key")
 	case !cert && !acme:
@@ -40,7 +41,7 @@ func (l *loader) checkTLS() {
 			l.wrong("tls.redirect", "needs cert and key, or acme")
 		}
 	case err != nil || u.Scheme != "https":
-		l.wrong("tls", `needs public_url with the address of the certificate such as "https://tasks.example.org"`)
+		l.wrong(first("tls.cert", "tls.acme"), `needs public_url with the address of the certificate such as "https://tasks.example.org"`)
 	case acme && net.ParseIP(u.Hostname()) != nil:
 		l.wrong("tls.acme", "needs a name in public_url: certificates are for names")
 	}
