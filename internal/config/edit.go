@@ -80,6 +80,9 @@ func (c *Config) checkEdit(values map[string]*string) error {
 		switch {
 		case !known:
 			message = "no key of that name: " + valid(name)
+			if table, _ := section(name); !isTable(table) {
+				message = "no key of that name: taskyard settings lists them, such as runs.timeout"
+			}
 		case strings.HasPrefix(name, "notify.") || OfRunners(name):
 			message = "is changed only in the configuration file: edit it, then send SIGHUP to the server"
 		case !isSetting(name):

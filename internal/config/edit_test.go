@@ -109,6 +109,10 @@ func TestAnEditIsRefused(t *testing.T) {
 			"for an unknown key", "", "scheduler.crom: no key of that name: valid in [scheduler] are enabled, cron",
 			map[string]*string{"scheduler.crom": new("1")},
 		},
+		{
+			"for a key without a section", "", "timeout: no key of that name: taskyard settings lists them, such as runs.timeout",
+			map[string]*string{"timeout": new("1m")},
+		},
 		{"in a notation that cannot be edited", "runs = {attempts = 2}\n", "edit it by hand", map[string]*string{"runs.attempts": new("3")}},
 		{"where a section cannot be added", "runs.attempts = 2\n", "test.toml", map[string]*string{"runs.timeout": new("30s")}},
 	} {
