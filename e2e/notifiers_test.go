@@ -119,7 +119,7 @@ func TestTargetsChangeWhileTheServerRuns(t *testing.T) {
 	s.file("taskyard.toml", public+"[notify.ops]\nurl_env = \"NOWHERE\"\n")
 	s.sendHUP()
 	testkit.Eventually(t, "the log names the empty variable", func() bool {
-		return strings.Contains(s.log.String(), "notify.ops: the variable NOWHERE: there is no address")
+		return strings.Contains(s.log.String(), "notify.ops: the variable NOWHERE: it is empty: set it")
 	})
 	if len(got) > 0 {
 		t.Errorf("a removed target got %q", <-got)
@@ -131,7 +131,7 @@ func TestANotificationServiceNeedsItsAddress(t *testing.T) {
 	s := newServer(t, "serve")
 	s.file("taskyard.toml", "public_url = \"http://"+s.address+"\"\n[notify.ops]\nurl_env = \"OPS_ADDRESS\"\n")
 	if err := s.tryStart(); err == nil || !strings.Contains(s.log.String()+err.Error(),
-		"notify.ops: the variable OPS_ADDRESS: there is no address") {
+		"notify.ops: the variable OPS_ADDRESS: it is empty: set it") {
 		t.Errorf("%v\n%s", err, s.log)
 	}
 }

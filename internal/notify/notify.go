@@ -54,7 +54,7 @@ var boundGeneric = sync.OnceFunc(func() { http.DefaultClient.Timeout = maxSend }
 // missing part; none of them contains the URL.
 func Open(address string) (*Target, error) {
 	if strings.TrimSpace(address) == "" {
-		return nil, errors.New("there is no address: it begins with one of " + kinds())
+		return nil, errors.New("it is empty: set it in the environment of the server to an address that begins with one of " + kinds())
 	}
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
