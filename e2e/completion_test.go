@@ -39,6 +39,8 @@ func TestCompletions(t *testing.T) {
 		{"tasks of the agent's queue", "task show ", "2"},
 		{"further arguments of a list", "task block 1 2 ", "2"},
 		{"the values of a flag", "task update 1 --status c", "canceled complete"},
+		{"the scopes of a token", "token create --scope ", "read operate review admin worker"},
+		{"the roles of people", "user add maya --role v", "viewer"},
 		{"the values of an argument", "completion ", "bash zsh fish"},
 		{"files", "task comment 1 --file ", ":files"},
 		{"a text has no completions", "task comment 1 ", ""},

@@ -62,7 +62,7 @@ type userCmd struct {
 
 type userAddCmd struct {
 	settings
-	Role string `help:"viewer, operator, reviewer or admin." default:"operator"`
+	Role string `help:"viewer, operator, reviewer or admin." default:"operator" complete:"viewer,operator,reviewer,admin"`
 	Name string `arg:"" help:"User name for signing in."`
 }
 
@@ -128,8 +128,8 @@ type tokenCmd struct {
 type tokenCreateCmd struct {
 	settings
 	Name  string `help:"Unique name of the token (default: cli, cli-2 and so on)."`
-	Agent string `help:"The agent that it acts for." xor:"who,person"`
-	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who"`
+	Agent string `help:"The agent that it acts for." xor:"who,person" complete:"agent"`
+	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who" complete:"read,operate,review,admin,worker"`
 	User  string `help:"The person that it acts for, with at most their role." xor:"person"`
 	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
 }

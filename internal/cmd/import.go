@@ -25,7 +25,7 @@ type importCmd struct {
 	settings
 	From    string            `help:"taskyard, beads, taskmaster or backlog." enum:"taskyard,beads,taskmaster,backlog" default:"taskyard"`
 	History string            `help:"A history.jsonl in addition to tasks.json; found automatically in a folder." placeholder:"FILE"`
-	Owner   string            `help:"Agent that gets the tasks whose owner is unknown here." placeholder:"AGENT"`
+	Owner   string            `help:"Agent that gets the tasks whose owner is unknown here." placeholder:"AGENT" complete:"agent"`
 	Map     map[string]string `help:"Another name for an owner or author, such as --map old=coder; may be repeated." placeholder:"OLD=AGENT"`
 	DryRun  bool              `help:"Show what would be imported, and write nothing."`
 	Path    string            `arg:"" help:"File, or folder: of an export, or of the other program's project."`
