@@ -201,7 +201,7 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 		return nil, failed(ctx, repository, "Comparing commits", err)
 	}
 	if found == nil {
-		return nil, task.Errorf(task.NotFound, task.CodeRepository, "The file %s is the same in both commits",
+		return nil, task.Errorf(task.NotFound, task.CodeNotFound, "The file %s is the same in both commits",
 			textdiff.Printable(task.ClipText(path, 200)))
 	}
 	texts, err := r.bare.Contents(ctx, []git.Change{*found}, maxOpened)

@@ -183,7 +183,7 @@ func TestAFileIsComparedAlone(t *testing.T) {
 		}
 	}
 	_, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, "no.txt", 3)
-	refusal(t, err, task.CodeRepository, "no.txt is the same in both commits")
+	refusal(t, err, task.CodeNotFound, "no.txt is the same in both commits")
 	_, _, err = s.rs.Files(t.Context(), s.repo, rev.Base, "--output=/tmp/x")
 	refusal(t, err, task.CodeRepository, "no longer has commit")
 	_, _, err = s.rs.Files(t.Context(), s.repo, rev.Base, strings.Repeat("a", 40))
