@@ -213,7 +213,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands = replaced(commands, "marketplace add .", "marketplace add "+repository, // Claude Code runs in another folder
+	commands = replaced(commands, "marketplace add ./", "marketplace add "+repository, // Claude Code runs in another folder
 		`claude "`, `claude -p --allowedTools mcp__plugin_taskyard_taskyard --model test-model "`)
 	if err := os.Symlink(program, filepath.Join(bin, "claude")); err != nil {
 		t.Fatal(err)
