@@ -18,7 +18,7 @@ var examples = map[string]string{
 		"Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim, 4 server not reachable.",
 
 	"worker": `
-    taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 agent.py"
+    taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 /srv/agent.py"
     taskyard worker --url https://tasks.example.org --config worker.toml --parallel 4
 TASKYARD_TOKEN must hold a token with the scope worker. When the worker stops, its runs are returned to the queue.
 The server needs a runner of kind worker: see docs/runners.md.`,

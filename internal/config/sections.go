@@ -97,7 +97,7 @@ func (l *loader) checkProvider(s string) {
 
 // needs maps the kinds of runners to the key that each requires.
 var needs = map[string][2]string{
-	"command": {"command", `give the program and its arguments such as ["python3", "agent.py"]`},
+	"command": {"command", `give the program and its arguments such as ["python3", "/srv/agent.py"]`},
 	"acp":     {"command", `give the program and its arguments such as ["gemini", "--acp"]`},
 	"webhook": {"url", `give one such as "https://host/path"`},
 }
@@ -115,7 +115,7 @@ func (l *loader) checkRunner(s string) {
 		l.require(s, "secret_env", "name the variable that holds the signing secret")
 	}
 	if command, ok := l.values[s+"command"].([]string); ok && len(command) == 0 {
-		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "agent.py"]`)
+		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "/srv/agent.py"]`)
 	}
 	l.checkFolders(s)
 	provider, ok := l.values[s+"provider"].(string)
