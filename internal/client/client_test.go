@@ -71,7 +71,10 @@ func TestClientRefusals(t *testing.T) {
 			"an internal error has its request ID", 500, `{"status":500,"code":"internal","detail":"Internal error","requestId":"R7"}`,
 			"internal", "Internal error (500 internal)\n  request R7",
 		},
-		{"a body that is not a problem leaves the status", 418, "<html>teapot</html>", "", "I'm a teapot (418)"},
+		{
+			"a body that is not a problem leaves the status and comes from another program", 418, "<html>teapot</html>", "",
+			"I'm a teapot (418)\n  another program than Taskyard answered; check TASKYARD_URL",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, _, _ := answering(t, tt.status, "application/problem+json", tt.body)

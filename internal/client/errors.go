@@ -107,6 +107,8 @@ func (r *ResponseError) Error() string {
 		lines = append(lines, fmt.Sprintf("  try again in %d s", r.RetryAfter))
 	case r.Status == http.StatusInternalServerError && r.RequestID != "":
 		lines = append(lines, "  request "+r.RequestID)
+	case r.Code == "":
+		lines = append(lines, "  another program than Taskyard answered; check TASKYARD_URL")
 	}
 	return strings.Join(lines, "\n")
 }
