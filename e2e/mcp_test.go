@@ -88,7 +88,7 @@ func TestMCPBridge(t *testing.T) {
 		want             string
 	}{
 		{"an invalid token is refused", in.url, "ty_nonsense", nil, exitRefused, "unknown, expired or revoked"},
-		{"an unreachable server is reported", dead, token, nil, client.ExitUnreachable, "the server is not reached at " + dead},
+		{"an unreachable server is reported", dead, token, nil, client.ExitUnreachable, "cannot reach the server at " + dead},
 		{"an invalid address", "127.0.0.1:8080", token, nil, exitUsage, "TASKYARD_URL"},
 		{"no token", in.url, "", nil, exitUsage, "TASKYARD_TOKEN"},
 		{"an unknown profile", in.url, token, []string{"--profile", "most"}, exitUsage, "--profile"},

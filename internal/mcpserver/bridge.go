@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNotReached is the error of Bridge if the server never answered.
-var ErrNotReached = errors.New("the server is not reached")
+var ErrNotReached = errors.New("cannot reach the server")
 
 // ErrRefused is the error of Bridge if the server rejects the token.
 var ErrRefused = errors.New("the server refuses the token")
