@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -101,6 +102,8 @@ func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 		slices.Sort(d.Headers)
 		if content := r.Content[jsonType]; content != nil {
 			d.Answer, d.Fields = w.answer(content.Schema)
+		} else {
+			d.Text = strings.Join(slices.Sorted(maps.Keys(r.Content)), ", ")
 		}
 	}
 	d.Curl = w.curl(o, body, d.BodyOptional)

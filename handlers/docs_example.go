@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,15 +16,24 @@ var samples = map[string]any{
 	"title": "Fix the build", "owner": "coder", "agent": "coder", "newAgent": "reviewer", "currentAgent": "coder",
 	"comment": "The tests pass; please review.", "content": "Looks good.", "message": "Which branch?", "reason": "No longer needed",
 	"summary": "Fixed: the cache key was wrong.", "type": "url", "value": "https://example.org/spec", "name": "ci", "scope": "read",
-	"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n", "password": "correct horse battery",
+	"text": "Please use tabs.", "password": "correct horse battery",
 	"operation": "rpush", "item": "Read the specification", "role": "operator", "task": "Find the flaky test", "agentType": "coder",
 	"key": "web", "digest": strings.Repeat("0", 64),
+}
+
+// ownSamples are fields that the command of one operation sends with a value of
+// its own, even if they are optional.
+var ownSamples = map[string]map[string]any{
+	"PUT /api/agents/{id}":    {"text": "---\ndescription: Writes code.\ntools: read, edit\nrunner: none\n---\nWork.\n"},
+	"PATCH /api/settings":     {"set": map[string]string{"runs.attempts": "5"}},
+	"POST /api/users":         {"name": "maya"},
+	"PUT /api/projects/{key}": {"name": "Website", "version": 1},
+	"POST /api/tasks/{id}/review-comments/{comment}/reply": {"state": "fixed", "text": "It has a test now."},
 }
 
 // sentToo are fields that a command needs although each is optional.
 var sentToo = map[string][]string{
 	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
-	"POST /api/tasks/{id}/review-comments/{comment}/reply": {"text"}, "PUT /api/projects/{key}": {"name"},
 }
 
 // curl returns a command that works once both variables are set.
@@ -38,6 +48,7 @@ func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
 		for _, name := range sentToo[o.Method+" "+o.Path] {
 			fields[name] = samples[name]
 		}
+		maps.Copy(fields, ownSamples[o.Method+" "+o.Path])
 		sent, _ := json.Marshal(fields) // plain values: never fails
 		b.WriteString(" -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(string(sent), "'", `'\''`) + `'`)
 	}
@@ -51,7 +62,7 @@ func samplePath(path string) string {
 		id = "coder"
 	}
 	return strings.NewReplacer("{id}", id, "{index}", "0", "{n}", "1", "{message}", "1", "{number}", "1", "{check}", "1", "{comment}", "1",
-		"{key}", "web").Replace(path)
+		"{key}", "web", "{name}", "test").Replace(path)
 }
 
 // sample returns a value that the schema allows. For an object, it fills the

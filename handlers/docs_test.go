@@ -132,6 +132,11 @@ func TestTheReferenceIsComplete(t *testing.T) {
 			t.Errorf("got response of an agent: %s", text)
 		}
 	})
+	t.Run("an answer that is not JSON says what it is", func(t *testing.T) {
+		if text := nodeText(byID["op-get-runs-id-diff"]); !strings.Contains(text, "Text of the type text/x-diff") {
+			t.Errorf("the answer of a diff: %s", text)
+		}
+	})
 	t.Run("limits are written out", func(t *testing.T) {
 		if text := nodeText(byID["op-post-agents-id-signup"]); !strings.Contains(text, "1 to 50") {
 			t.Errorf("limits are missing: %s", text)
@@ -173,6 +178,10 @@ func TestEveryCommandInTheReferenceIsValid(t *testing.T) {
 		if !ok || !strings.HasSuffix(path, `"`) {
 			t.Errorf("%s %s has no URL: %s", o.Method, o.Path, text)
 			continue
+		}
+		defines := strings.Contains(text, "tools: read")
+		if strings.Contains(path, "{") || defines != (hop.OperationID == "put-agents-id") {
+			t.Errorf("%s %s: the command is not about it: %s", o.Method, o.Path, text)
 		}
 		body := ""
 		if _, quoted, found := strings.Cut(rest, "-d '"); found {

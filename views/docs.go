@@ -37,6 +37,7 @@ type DocOp struct {
 	Status           int        // on success
 	Answer           []DocRef   // one of these types
 	Fields           []DocField // alternatively, of an answer without a type
+	Text             string     // media type of an answer that is not JSON
 	Headers          []string   // that the answer may have
 	Curl             string
 }
