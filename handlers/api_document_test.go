@@ -65,8 +65,11 @@ func TestTheOpenAPIDocumentIsValidAndComplete(t *testing.T) {
 		}
 	}
 	k := doc.Components.Schemas["Task"].Value.Properties
-	if !k["id"].Value.Type.Is("string") || !k["createdAt"].Value.Type.Is("string") || !k["version"].Value.Type.Is("integer") {
-		t.Error("IDs and times must be strings in JSON")
+	if !k["id"].Value.Type.Is("string") || !k["version"].Value.Type.Is("integer") {
+		t.Error("IDs must be strings in JSON")
+	}
+	if at := k["createdAt"].Value; !at.Type.Is("string") || at.Format != "date-time" {
+		t.Errorf("a time is described as %v of the format %q", at.Type, at.Format)
 	}
 }
 

@@ -49,7 +49,7 @@ type newTokenIn struct {
 	Body struct {
 		Name  string `json:"name" doc:"what it is for, 1 to 60 characters"`
 		Agent string `json:"agent,omitempty" doc:"agent id, for an agent's token"`
-		Scope string `json:"scope,omitempty" doc:"for people and programs: read, operate, review or admin, optionally with act-as"`
+		Scope string `json:"scope,omitempty" doc:"for people and programs: read, operate, review or admin, optionally with act-as; or worker"`
 		Days  int    `json:"days,omitempty" doc:"days until it expires: 1 to 3650; 0: the default; -1: never"`
 		Own   bool   `json:"own,omitempty" doc:"true: a token of the caller's account, with at most its role"`
 	}

@@ -38,10 +38,10 @@ type Message struct {
 	ID         ID              `json:"id"`
 	TaskID     ID              `json:"taskId"`
 	RunID      ID              `json:"runId,omitzero"`
-	Kind       MessageKind     `json:"kind"`
+	Kind       MessageKind     `json:"kind" doc:"comment, handoff (of move), notice, question, answer, system, or run: a line of a transcript"`
 	Role       Speaker         `json:"role,omitempty"`
 	Type       string          `json:"type,omitempty" doc:"for transcript lines: prompt, message, text, tool_call, tool_result, usage, log, error, result; imported for an imported comment; stopped for a notice about a run that stop-everything canceled"`
-	Author     string          `json:"author"`
+	Author     string          `json:"author" doc:"agent id, user:NAME or system"`
 	Content    string          `json:"content"`
 	ContentCut int             `json:"contentCut,omitzero" doc:"bytes cut off at the end of the content, as responses are at most 1 MiB; read on at /api/runs/{id}/messages/{message}"`
 	Data       json.RawMessage `json:"data,omitempty" doc:"details of a tool call or of usage"`

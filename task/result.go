@@ -165,7 +165,7 @@ func ResultDigest(patch, summary string, checks []CheckRun) string {
 type ReviewComment struct {
 	ID          ID            `json:"id"`
 	TaskID      ID            `json:"taskId"`
-	ResultID    ID            `json:"resultId" doc:"number of the result on which it was written"`
+	ResultID    ID            `json:"resultId" doc:"id of the result on which it was written"`
 	Author      string        `json:"author"`
 	Path        string        `json:"path,omitempty" doc:"empty: the whole result"`
 	Side        string        `json:"side,omitempty" enum:"old,new"`

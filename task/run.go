@@ -289,7 +289,7 @@ type Run struct {
 	TaskTitle       string           `json:"taskTitle,omitempty"`
 	Agent           string           `json:"agent"`
 	Status          RunStatus        `json:"status" enum:"pending,running,completed,failed,canceled"`
-	Phase           Phase            `json:"phase"`
+	Phase           Phase            `json:"phase" doc:"while pending: approval, queued; running: starting, working, permission, condensing; completed: ended; else why it ended, for example: timeout, denied"`
 	Cause           Cause            `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
 	AskedBy         string           `json:"askedBy"`
 	Why             string           `json:"why,omitempty" doc:"why it started, one reason per line, for example: answer by user:maya"`
@@ -311,7 +311,7 @@ type Run struct {
 	WaitedMs        int64            `json:"waitedMs,omitzero" doc:"how long it waited for permissions, while its timeouts were paused"`
 	FollowUp        bool             `json:"followUp,omitzero" doc:"true: a wake arrived during this run, so one more run follows"`
 	CreatedAt       Time             `json:"createdAt"`
-	NotBefore       Time             `json:"notBefore,omitzero"`
+	NotBefore       Time             `json:"notBefore,omitzero" doc:"earliest start of a retry"`
 	StartedAt       Time             `json:"startedAt,omitzero"`
 	EndedAt         Time             `json:"endedAt,omitzero"`
 	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`

@@ -120,8 +120,8 @@ func ToLinks(rs []Resource) []Link {
 // Comment is a message of people or agents in a task's thread.
 type Comment struct {
 	ID        ID          `json:"id"`
-	Author    string      `json:"author"`
-	Kind      MessageKind `json:"kind,omitempty"`
+	Author    string      `json:"author" doc:"agent id, user:NAME or system"`
+	Kind      MessageKind `json:"kind,omitempty" doc:"comment, handoff (of move), notice, question, answer or system"`
 	Content   string      `json:"content"`
 	CreatedAt Time        `json:"createdAt"`
 	Imported  bool        `json:"imported,omitzero" doc:"true: it was imported, with the author named in the file"`

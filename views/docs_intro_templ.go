@@ -206,14 +206,14 @@ func docsIntro() templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"docs-group\" id=\"start\" aria-labelledby=\"start-h\"><h2 id=\"start-h\">Start here</h2><p>Agents and programs send a bearer token; a signed-in person's browser can use its session. Request and response bodies are JSON. This claims the first free task of the agent coder and returns it with its comments and links:</p><div class=\"docs-curl\"><pre class=\"code wrap\" id=\"curl-start\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<section class=\"docs-group\" id=\"start\" aria-labelledby=\"start-h\"><h2 id=\"start-h\">Start here</h2><p>Agents and programs send a bearer token, which you create in Settings, Tokens or with <code>taskyard token create</code>; a signed-in person's browser can use its session. Request and response bodies are JSON. This claims the first free task of the agent coder and returns it with its comments and links:</p><div class=\"docs-curl\"><pre class=\"code wrap\" id=\"curl-start\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(docsClaim)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/docs_intro.templ`, Line: 47, Col: 53}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/docs_intro.templ`, Line: 48, Col: 53}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
