@@ -138,6 +138,33 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 	})
 }
 
+func TestAnAgentMayLeaveTheBranchOfItsTask(t *testing.T) {
+	for name, leave := range map[string][]string{
+		"for a branch of its own": {"checkout", "-q", "-b", "mine"},
+		"for a commit":            {"checkout", "-q", "--detach"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, map[string]string{"a.txt": "one\n"})
+			w := open(t, s.taskRun(1, 1))
+			testkit.Git(t, w.Folder(), leave...)
+			testkit.Git(t, w.Folder(), "commit", "-q", "--allow-empty", "-m", "mine")
+			for _, text := range []string{"two\n", "three\n", "four\n"} { // a check fails, and the agent continues
+				write(t, w.Folder(), map[string]string{"a.txt": text})
+				commit, err := s.taskTree(1).Save(t.Context(), "Fix it", "coder")
+				ok(t, err)
+				same(t, "tip", s.git("rev-parse", "taskyard/42-fix"), commit)
+				same(t, "file", s.git("show", commit+":a.txt"), text)
+			}
+			same(t, "its branch", testkit.Git(t, w.Folder(), "status", "-sb"), "## taskyard/42-fix")
+			same(t, "main", s.git("log", "--format=%s", "main"), "first")
+			got := w.Close(t.Context(), true)
+			same(t, "the list", told(got), "modified a.txt")
+			same(t, "note and branch", got.Note+got.Branch, "taskyard/42-fix")
+			same(t, "log", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nFix it\nFix it\nmine\nfirst")
+		})
+	}
+}
+
 func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	w := open(t, s.taskRun(1, 1))

@@ -217,8 +217,20 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 	}
 	if !t.state.Open {
 		err = t.point(ctx, commit)
+	} else if !t.taken() {
+		t.rejoin(ctx)
 	}
 	return commit, errors.Join(err, t.copyIndex())
+}
+
+// rejoin points the HEAD of a folder to the branch that was just saved, if the
+// agent has left it: what the agent does next must continue that commit. If it
+// fails, the next save reports errApart.
+func (t *tree) rejoin(ctx context.Context) {
+	ref := "refs/heads/" + t.state.Branch
+	if at, _ := t.admin().Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); at != ref {
+		_, _ = t.admin().Run(ctx, nil, "symbolic-ref", "HEAD", ref)
+	}
 }
 
 // titled returns the message of a Taskyard commit on the branch of a task.
