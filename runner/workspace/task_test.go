@@ -165,6 +165,20 @@ func TestAnAgentMayLeaveTheBranchOfItsTask(t *testing.T) {
 	}
 }
 
+func TestARepositoryWithinTheWorktreeOfATaskIsNamed(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	w := open(t, s.taskRun(1, 1))
+	inner := filepath.Join(w.Folder(), "inner")
+	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "inner/deep.txt": "x\n"})
+	testkit.Git(t, inner, "init", "-q")
+	testkit.Git(t, inner, "add", "-A")
+	testkit.Git(t, inner, "commit", "-q", "-m", "inner")
+	got := w.Close(t.Context(), true)
+	same(t, "the list", told(got), "modified a.txt")
+	same(t, "note", got.Note, "The folder inner/ is a repository of its own, so its files are not on the branch.")
+	same(t, "branch and folder", got.Branch+got.Folder, "taskyard/42-fix")
+}
+
 func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	w := open(t, s.taskRun(1, 1))

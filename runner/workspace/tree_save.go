@@ -48,7 +48,7 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 			l.Work.Note = joined(l.Work.Note, "The files could not be compared: "+git.Reason(err)+".")
 		}
 		l.Work.Branch = t.state.Branch
-		err = t.settle(ctx)
+		err = t.settle(ctx, l.Work)
 	}
 	switch {
 	case err != nil || t.state.Task: // its next run continues there
@@ -230,7 +230,7 @@ type staging struct {
 
 func (s *staging) take(name string) error {
 	if strings.HasSuffix(name, "/") {
-		return nil // a nested repository: see leftover
+		return nil // a nested repository: see nested
 	}
 	info, err := s.root.Lstat(name)
 	switch {
@@ -253,41 +253,42 @@ func (s *staging) take(name string) error {
 	return nil
 }
 
-// settle detaches the folder from its run. The error says that it must stay.
-func (t *tree) settle(ctx context.Context) error {
-	if t.state.Task {
+// settle detaches the folder from its run. The error says that it must stay,
+// although its files are on the branch: it contains nested repositories, whose
+// commits are nowhere else. The worktree of a task stays anyway, until the task
+// ends.
+func (t *tree) settle(ctx context.Context, w *task.Work) error {
+	inner, err := t.nested(ctx)
+	inner = task.ClipText(textdiff.Printable(inner), 200)
+	switch {
+	case t.state.Task:
+		if inner != "" {
+			w.Note = joined(w.Note, "The folder "+inner+" is a repository of its own, so its files are not on the branch.")
+		}
 		return t.detach(ctx)
-	}
-	return t.leftover(ctx)
-}
-
-// leftover returns an error if the folder must stay although its files are on
-// the branch: it contains nested repositories, whose commits are nowhere else.
-func (t *tree) leftover(ctx context.Context) error {
-	var inner string
-	err := t.git().Stream(ctx, nil, func(r io.Reader) error {
-		return git.Names(r, func(name string) error {
-			if strings.HasSuffix(name, "/") {
-				inner = name
-			}
-			return nil
-		})
-	}, "ls-files", "-z", "--others", "--exclude-standard")
-	if err != nil {
-		return err
-	}
-	err = t.git().Stream(ctx, nil, func(r io.Reader) error {
-		return git.Names(r, func(line string) error {
-			if name, ok := submodule(line); ok && t.filled(name) {
-				inner = name + "/"
-			}
-			return nil
-		})
-	}, "ls-files", "-z", "--stage")
-	if err == nil && inner != "" {
-		return unsavedError("the files of the repository within it, " + task.ClipText(textdiff.Printable(inner), 200) + ", are not on the branch")
+	case err == nil && inner != "":
+		return unsavedError("the files of the repository within it, " + inner + ", are not on the branch")
 	}
 	return err
+}
+
+// nested returns the folder of a nested repository, "" if there is none. The
+// setup of a project fills submodules, so those of its tasks do not count.
+func (t *tree) nested(ctx context.Context) (inner string, err error) {
+	err = t.git().EachName(ctx, func(name string) {
+		if strings.HasSuffix(name, "/") {
+			inner = name
+		}
+	}, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil || t.state.Task {
+		return inner, err
+	}
+	err = t.git().EachName(ctx, func(line string) {
+		if name, ok := submodule(line); ok && t.filled(name) {
+			inner = name + "/"
+		}
+	}, "ls-files", "-z", "--stage")
+	return inner, err
 }
 
 // submodule parses a line of the index: "160000 <commit> 0\t<path>".
