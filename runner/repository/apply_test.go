@@ -279,6 +279,35 @@ func TestAMergeWaitsForLocalChanges(t *testing.T) {
 	})
 }
 
+func TestFilesAndFoldersTakeEachOthersPlace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"file": "f\n", "folder/a": "a\n", "folder/b/c": "c\n", "full/a": "a\n", ".gitignore": "*.log\n"})
+	s.git("checkout", "-q", "-b", "fix")
+	s.write(files{"file": "", "folder": "", "full": ""})
+	s.write(files{"file/new": "n\n", "folder": "now a file\n", "full": "now a file\n", "later/x": "x\n"})
+	s.commit("exchanged")
+	s.git("checkout", "-q", "main")
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	waits := func(name string) {
+		t.Helper()
+		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "there is a file "+name+" in the way")
+		same(t, "main", s.git("rev-parse", "main"), m.Before)
+	}
+	s.write(files{"full/built.log": "ignored\n"})
+	waits("full/built.log")
+	s.write(files{"full/built.log": "", "later": "not tracked\n"})
+	waits("later")
+	s.write(files{"later": ""})
+	ok(t, os.Symlink(t.TempDir(), filepath.Join(s.repo, "later")))
+	waits("later")
+	s.write(files{"later": ""})
+	ok(t, os.MkdirAll(filepath.Join(s.repo, "full/empty/folder"), 0o755))
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "status", s.git("status", "--porcelain"), "")
+	same(t, "files", s.git("ls-files"), ".gitignore\nfile/new\nfolder\nfull\nlater/x")
+}
+
 func TestAChangeIsMergedInAShallowClone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, files{"a.txt": "one\n"})

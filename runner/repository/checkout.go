@@ -238,13 +238,16 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	set := map[string]bool{}
+	set, gone := map[string]bool{}, map[string]bool{}
 	for _, name := range differ {
 		set[name] = true
 	}
+	for _, name := range c.gone {
+		gone[name] = true
+	}
 	for _, name := range added {
-		if _, err := root.Lstat(name); err == nil && (set[name] || !again) {
-			return dirtyError("there is a file " + task.ClipText(name, 300) + " in the way. Move it elsewhere")
+		if found := workspace.InTheWay(root, name, gone); found != "" && (set[name] || !again) {
+			return dirtyError("there is a file " + task.ClipText(found, 300) + " in the way. Move it elsewhere")
 		}
 	}
 	ours := map[string]bool{}

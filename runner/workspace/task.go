@@ -115,7 +115,7 @@ func (w *Task) Advance(ctx context.Context, before, after, title, author string)
 	}
 	c, err := t.changedFiles(ctx, before, after)
 	if err == nil {
-		err = t.unoccupied(c.added)
+		err = t.unoccupied(c)
 	}
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err 
 func (t *tree) write(ctx context.Context, ours, merged string) error {
 	c, err := t.changedFiles(ctx, ours, merged)
 	if err == nil {
-		err = t.unoccupied(c.added)
+		err = t.unoccupied(c)
 	}
 	if err != nil {
 		return err
@@ -60,18 +60,71 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 }
 
 // unoccupied returns an error if an ignored file is in the way of a new one.
-func (t *tree) unoccupied(added []string) error {
+func (t *tree) unoccupied(c fileChanges) error {
 	work, err := os.OpenRoot(t.work())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = work.Close() }()
-	for _, name := range added {
-		if _, err := work.Lstat(name); err == nil {
-			return errors.New("there is a file " + task.ClipText(textdiff.Printable(name), 200) + " in the way")
+	gone := map[string]bool{}
+	for _, name := range c.deleted {
+		gone[name] = true
+	}
+	for _, name := range c.added {
+		if found := InTheWay(work, name, gone); found != "" {
+			return errors.New("there is a file " + task.ClipText(textdiff.Printable(found), 200) + " in the way")
 		}
 	}
 	return nil
+}
+
+// InTheWay returns the file that is in the way of a new one, "" if there is
+// none. Those that are to be deleted are not, nor are folders without files.
+func InTheWay(root *os.Root, name string, gone map[string]bool) string {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() && !gone[dir] {
+			return dir
+		}
+	}
+	return remaining(root, name, gone)
+}
+
+// remaining returns a file at or below a name that is not to be deleted.
+func remaining(root *os.Root, name string, gone map[string]bool) string {
+	info, err := root.Lstat(name)
+	if err != nil || gone[name] {
+		return ""
+	}
+	if info.IsDir() {
+		for _, below := range namesIn(root, name) {
+			if found := remaining(root, path.Join(name, below), gone); found != "" {
+				return found
+			}
+		}
+		return ""
+	}
+	return name
+}
+
+func namesIn(root *os.Root, dir string) []string {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	list, _ := f.Readdirnames(-1)
+	return list
+}
+
+// removeFolders deletes a folder that contains nothing but folders.
+func removeFolders(root *os.Root, name string) {
+	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
+		return
+	}
+	for _, below := range namesIn(root, name) {
+		removeFolders(root, path.Join(name, below))
+	}
+	_ = root.Remove(name)
 }
 
 // put writes the files of a tree into the folder.
@@ -142,6 +195,7 @@ func ReplaceAll(from string, to *os.Root, gone, files []string) error {
 		}
 	}
 	for _, name := range files {
+		removeFolders(to, name)
 		if err := copyFile(root, to, name); err != nil {
 			return notWritten(name, err)
 		}
