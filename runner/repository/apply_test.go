@@ -3,6 +3,7 @@
 package repository
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,6 +307,38 @@ func TestFilesAndFoldersTakeEachOthersPlace(t *testing.T) {
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	same(t, "status", s.git("status", "--porcelain"), "")
 	same(t, "files", s.git("ls-files"), ".gitignore\nfile/new\nfolder\nfull\nlater/x")
+}
+
+func TestAMergeKeepsThePermissionsOfAWorkTree(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "a\n", "secret/b.txt": "b\n", "run.sh": "#\n"})
+	s.git("checkout", "-q", "-b", "fix")
+	s.write(files{"a.txt": "changed\n", "new.txt": "n\n", "new/dir/c.txt": "c\n", "secret/b.txt": "changed\n", "secret/d.txt": "d\n"})
+	ok(t, os.Chmod(filepath.Join(s.repo, "run.sh"), 0o755))
+	s.commit("fix")
+	s.git("checkout", "-q", "main")
+	perm := func(name string) fs.FileMode {
+		info, err := os.Stat(filepath.Join(s.repo, name))
+		ok(t, err)
+		return info.Mode().Perm()
+	}
+	for name, mode := range map[string]fs.FileMode{
+		".": 0o775, "a.txt": 0o664, "run.sh": 0o664, "secret": 0o700, "secret/b.txt": 0o600, ".git/index": 0o664,
+	} {
+		ok(t, os.Chmod(filepath.Join(s.repo, name), mode))
+	}
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	for name, want := range map[string]fs.FileMode{
+		"a.txt": 0o664, "run.sh": 0o775, "new.txt": 0o664, "new": 0o775, "new/dir": 0o775, "new/dir/c.txt": 0o664,
+		"secret/b.txt": 0o600, "secret/d.txt": 0o600, ".git/index": 0o664,
+	} {
+		if got := perm(name); got != want {
+			t.Errorf("%s has the mode %o, want %o", name, got, want)
+		}
+	}
+	same(t, "status", s.git("status", "--porcelain"), "")
 }
 
 func TestAChangeIsMergedInAShallowClone(t *testing.T) {

@@ -151,7 +151,7 @@ func WriteIn(dir, name string, b []byte, perm fs.FileMode) error {
 	if _, err := f.Write(b); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Chmod(perm), f.Close()); err != nil { // whatever the umask is
 		return err
 	}
 	return root.Rename(next, name)

@@ -255,14 +255,14 @@ func copyFile(from, to *os.Root, name string) error {
 	} else if target == "" {
 		return err
 	}
-	if err := to.MkdirAll(path.Dir(name), 0o777); err != nil {
+	if err := makeFolders(to, path.Dir(name)); err != nil {
 		return err
 	}
 	next := path.Join(path.Dir(name), nextPrefix+rand.Text())
 	if target != "" {
 		err = to.Symlink(target, next)
 	} else {
-		err = fill(to, next, f, info.Mode().Perm())
+		err = fill(to, next, f, permissions(to, name, info.Mode()&0o100 != 0))
 	}
 	if err == nil {
 		err = to.Rename(next, name)
@@ -273,11 +273,46 @@ func copyFile(from, to *os.Root, name string) error {
 	return err
 }
 
+// makeFolders creates a folder and those above it, with the permissions of the
+// one that contains them, whatever the umask of the server.
+func makeFolders(root *os.Root, dir string) error {
+	if _, err := root.Stat(dir); err == nil || dir == "." {
+		return err
+	}
+	if err := makeFolders(root, path.Dir(dir)); err != nil {
+		return err
+	}
+	above, err := root.Stat(path.Dir(dir))
+	if err == nil {
+		err = root.Mkdir(dir, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return root.Chmod(dir, above.Mode()&(fs.ModePerm|fs.ModeSetgid))
+}
+
+// permissions returns the mode of a file that is replaced by another: that of
+// the old file or, for a new one, what its folder allows.
+func permissions(root *os.Root, name string, executable bool) fs.FileMode {
+	perm := fs.FileMode(0)
+	if old, err := root.Lstat(name); err == nil && old.Mode().IsRegular() {
+		perm = old.Mode()
+	} else if dir, err := root.Stat(path.Dir(name)); err == nil {
+		perm = dir.Mode()
+	}
+	perm = perm&0o666 | 0o600
+	if executable {
+		perm |= perm & 0o444 >> 2
+	}
+	return perm
+}
+
 func fill(to *os.Root, name string, from io.Reader, mode fs.FileMode) error {
 	f, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Chmod(mode), f.Close())
 }
