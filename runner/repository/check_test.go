@@ -226,4 +226,21 @@ func TestProblemsOfARepositoryAreReported(t *testing.T) {
 			t.Error("the lock of another process was removed")
 		}
 	})
+	t.Run("another account's repository", func(t *testing.T) {
+		if os.Geteuid() != 0 {
+			t.Skip("only root can give files away")
+		}
+		const words = "warning: It belongs to another account, which cannot read what the server writes there."
+		if got := examine(nil); strings.Contains(got, words) {
+			t.Error(got)
+		}
+		ok(t, os.Chown(filepath.Join(s.repo, ".git/objects"), 65534, 65534))
+		if got := examine(nil); !strings.Contains(got, words+" Run: git -C "+s.repo+" config core.sharedRepository all") {
+			t.Errorf("it is not said:\n%s", got)
+		}
+		s.git("config", "core.sharedRepository", "all")
+		if got := examine(nil); strings.Contains(got, words) {
+			t.Error(got)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"taskyard/runner/git"
@@ -111,12 +112,26 @@ func (r *repo) examineWriting(ctx context.Context, p *task.Project, f *findings)
 				filepath.Join(r.Common, name), time.Since(info.ModTime()).Round(time.Second))
 		}
 	}
+	if !ownedBy(filepath.Join(r.Common, "objects"), os.Geteuid()) && !r.setting(ctx, "core.sharedRepository") {
+		f.warn("Run: git -C "+r.Path+" config core.sharedRepository all, and restart the server.",
+			"It belongs to another account, which cannot read what the server writes there.")
+	}
 	if r.setting(ctx, "extensions.partialClone") || r.setting(ctx, "core.sparseCheckout") {
 		f.warn("Use a whole clone: nothing is fetched while tasks work.", "It is a partial clone, or a sparse one.")
 	}
 	if _, err := os.Lstat(filepath.Join(r.Common, "shallow")); err == nil {
 		f.warn("Run: git fetch --unshallow", "It is a shallow clone: branches that left before its first commit cannot be compared.")
 	}
+}
+
+// ownedBy reports whether a file belongs to an account.
+func ownedBy(file string, uid int) bool {
+	info, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == uid
 }
 
 // setting reports whether the repository has a setting other than false.
