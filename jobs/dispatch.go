@@ -117,9 +117,10 @@ func (j *Jobs) execute(ctx context.Context, cancel context.CancelCauseFunc, star
 	sink := newSink(j, start.Run, log)
 	beat := j.beat(ctx, cancel, start.Run)
 	out := j.outcome(ctx, start, sink)
-	sink.close()
+	sink.ReleaseTurn()
 	log.Info("run ended", "status", out.Status, "phase", out.Phase, "reason", out.Reason)
-	j.finish(start.Run, out, log)
+	j.finish(start.Run, out, sink)
+	sink.close()
 	beat()
 }
 

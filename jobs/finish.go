@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"taskyard/runner/supervise"
@@ -21,16 +20,17 @@ const (
 // failing; the run keeps its lease and its slot in the meantime. When the
 // server stops, it retries for another stopLimit; after that, the next server
 // finds the run lost.
-func (j *Jobs) finish(r *task.Run, out supervise.Outcome, log *slog.Logger) {
+func (j *Jobs) finish(r *task.Run, out supervise.Outcome, s *sink) {
 	var stopping, told time.Time
 	closing := j.runCtx.Done()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		s.flush() // what is left of the transcript comes before the end
 		err := j.store(r, out)
 		if err == nil {
 			return
 		}
 		if time.Since(told) >= toldEvery {
-			log.Error("failed to store the end of the run; trying again", "error", err)
+			s.log.Error("failed to store the end of the run; trying again", "error", err)
 			told = time.Now()
 		}
 		if j.runCtx.Err() != nil {
@@ -38,7 +38,7 @@ func (j *Jobs) finish(r *task.Run, out supervise.Outcome, log *slog.Logger) {
 				stopping = time.Now()
 			}
 			if wait = min(wait, stopLimit/10); time.Since(stopping) > stopLimit {
-				log.Error("end of run lost", "error", err)
+				s.log.Error("end of run lost", "error", err)
 				return
 			}
 		}

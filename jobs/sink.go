@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ var _ supervise.SessionKeeper = (*sink)(nil)
 
 const (
 	flushEvery = 150 * time.Millisecond
-	flushAt    = 50 // lines
+	flushAt    = 50          // lines
+	flushAgain = time.Second // after a failure
+	maxUnsaved = 4 << 20     // bytes of the lines that wait for the database
+	lineCost   = 512         // overhead of a line in bytes
 )
 
 // sink writes the events of a run to the store in batches. A slow store slows
@@ -24,9 +28,12 @@ type sink struct {
 	run *task.Run
 	log *slog.Logger
 
-	mu    sync.Mutex
-	lines []task.Message
-	timer *time.Timer
+	mu      sync.Mutex
+	lines   []task.Message // not stored yet
+	unsaved int            // bytes of them
+	dropped int            // lines that came before them
+	failing bool           // the last attempt to store lines has failed
+	timer   *time.Timer
 
 	folder string // the run's folder
 
@@ -72,40 +79,97 @@ func (s *sink) ReleaseTurn() {
 func (s *sink) Event(e supervise.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines = append(s.lines, task.Message{Role: task.EventSpeaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
-	if len(s.lines) >= flushAt {
+	s.add(task.Message{Role: task.EventSpeaker(e.Type), Type: e.Type, Content: e.Text, Data: e.Data})
+	switch {
+	case s.unsaved > maxUnsaved:
+		s.drop()
+	case len(s.lines) >= flushAt && !s.failing:
 		s.flushLocked()
 		return
 	}
 	if s.timer == nil {
-		s.timer = time.AfterFunc(flushEvery, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.flushLocked()
-		})
+		s.flushAfter(flushEvery)
 	}
 }
 
+func (s *sink) add(m task.Message) {
+	s.lines, s.unsaved = append(s.lines, m), s.unsaved+len(m.Content)+len(m.Data)+lineCost
+}
+
+// drop forgets lines that the database did not take for too long, except those
+// that report usage, which budgets depend on.
+func (s *sink) drop() {
+	lines := s.lines
+	s.lines, s.unsaved = nil, 0
+	for _, m := range lines {
+		if m.Type == supervise.EventUsage {
+			s.add(m)
+		} else {
+			s.dropped++
+		}
+	}
+	if s.unsaved > maxUnsaved {
+		s.lines, s.unsaved, s.dropped = nil, 0, s.dropped+len(s.lines)
+	}
+}
+
+func (s *sink) flushAfter(wait time.Duration) {
+	s.timer = time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.flushLocked()
+	})
+}
+
+// flushLocked stores the lines. If it fails, they wait for the next attempt.
 func (s *sink) flushLocked() {
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
 	}
-	if len(s.lines) == 0 {
+	lines := s.lines
+	if s.dropped > 0 {
+		lines = append([]task.Message{{Role: task.EventSpeaker(supervise.EventLog), Type: supervise.EventLog,
+			Content: missing(s.dropped)}}, lines...)
+	}
+	if len(lines) == 0 {
 		return
 	}
-	err := s.j.opt.Service.AppendTranscript(context.Background(), s.run.ID, s.run.Lease, s.lines)
+	err := s.j.opt.Service.AppendTranscript(context.Background(), s.run.ID, s.run.Lease, lines)
 	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
-		s.log.Error("transcript lines lost", "lines", len(s.lines), "error", err)
+		if !s.failing {
+			s.log.Error("failed to store lines of a transcript; trying again", "error", err)
+		}
+		s.failing = true
+		s.flushAfter(flushAgain)
+		return
 	}
-	s.lines = nil
+	s.lines, s.unsaved, s.dropped, s.failing = nil, 0, 0, false
 }
 
-func (s *sink) close() { s.ReleaseTurn() }
+func missing(lines int) string {
+	if lines == 1 {
+		return "1 line of the transcript is missing here: the database could not be written."
+	}
+	return fmt.Sprintf("%d lines of the transcript are missing here: the database could not be written.", lines)
+}
 
 // flush writes the buffered lines.
 func (s *sink) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flushLocked()
+}
+
+// close is called after the end of the run is stored: lines that are not stored
+// by then never will be.
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	if n := len(s.lines) + s.dropped; n > 0 {
+		s.log.Error("transcript lines lost", "lines", n)
+	}
 }
