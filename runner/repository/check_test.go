@@ -226,6 +226,17 @@ func TestProblemsOfARepositoryAreReported(t *testing.T) {
 			t.Error("the lock of another process was removed")
 		}
 	})
+	t.Run("a partial clone", func(t *testing.T) {
+		const words = "warning: It is a partial clone, or a sparse one."
+		s.git("config", "remote.origin.promisor", "true")
+		if got := examine(nil); !strings.Contains(got, words) {
+			t.Errorf("it is not said:\n%s", got)
+		}
+		s.git("config", "--unset", "remote.origin.promisor")
+		if got := examine(nil); strings.Contains(got, words) {
+			t.Error(got)
+		}
+	})
 	t.Run("another account's repository", func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			t.Skip("only root can give files away")

@@ -116,7 +116,8 @@ func (r *repo) examineWriting(ctx context.Context, p *task.Project, f *findings)
 		f.warn("Run: git -C "+r.Path+" config core.sharedRepository all, and restart the server.",
 			"It belongs to another account, which cannot read what the server writes there.")
 	}
-	if r.setting(ctx, "extensions.partialClone") || r.setting(ctx, "core.sparseCheckout") {
+	partial, err := r.Git.Run(ctx, nil, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`)
+	if err == nil && partial != "" || r.setting(ctx, "core.sparseCheckout") {
 		f.warn("Use a whole clone: nothing is fetched while tasks work.", "It is a partial clone, or a sparse one.")
 	}
 	if _, err := os.Lstat(filepath.Join(r.Common, "shallow")); err == nil {
