@@ -20,6 +20,7 @@ type Repository struct {
 	Head   string // commit; "" before the first one, or if HEAD names a branch that does not exist
 	Bare   bool
 	format string // sha1 or sha256
+	main   bool   // it is not one of several worktrees, or the first of them
 }
 
 // UnusableError says why a folder cannot be used as a repository.
@@ -67,6 +68,7 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 		return refuse("it could not be read: Git says %q", task.ClipText(said, 200))
 	}
 	r.Bare, r.Common, r.format, r.Head = lines[0] == "true", lines[4], lines[5], lines[6]
+	r.main = lines[3] == r.Common
 	top := lines[1] == "true" && lines[2] == ""
 	if r.Bare {
 		top = SameFolder(lines[3], path)
@@ -141,6 +143,9 @@ func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error)
 	folder := ""
 	for line := range strings.SplitSeq(said, "\x00") {
 		if name, ok := strings.CutPrefix(line, "worktree "); ok {
+			if folder == "" && r.main { // Git names the folder of its data if that is elsewhere
+				name = r.Path
+			}
 			folder = name
 		}
 		if branch, ok := strings.CutPrefix(line, "branch refs/heads/"); ok {
