@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"taskyard/runner/git"
 	"taskyard/runner/instance"
@@ -67,6 +69,9 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 		}
 		return moved(o)
 	}
+	if folder := r.rebasing(o.Into); folder != "" && tip == before {
+		return waits("The merge into %s waits: a rebase of that branch is in progress (%s). Finish or abort it", o.Into, folder)
+	}
 	list, err := r.Checkouts(ctx)
 	if err != nil {
 		return failed(ctx, o.Repository, "Listing worktrees", err)
@@ -113,6 +118,25 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 		}
 	}
 	return r.finish(ctx, o, after)
+}
+
+// rebasing returns Git's folder of a rebase of a branch, "" if there is none. At
+// its end, or when it is aborted, Git sets the branch back to what it was.
+func (r *repo) rebasing(branch string) string {
+	admins := []string{r.Common}
+	list, _ := os.ReadDir(filepath.Join(r.Common, "worktrees")) // there may be none
+	for _, e := range list {
+		admins = append(admins, filepath.Join(r.Common, "worktrees", e.Name()))
+	}
+	for _, admin := range admins {
+		for _, kind := range []string{"rebase-merge", "rebase-apply"} {
+			dir := filepath.Join(admin, kind)
+			if b, err := os.ReadFile(filepath.Join(dir, "head-name")); err == nil && strings.TrimSpace(string(b)) == "refs/heads/"+branch {
+				return dir
+			}
+		}
+	}
+	return ""
 }
 
 // finish pushes if required, and removes the records of the merge.
