@@ -295,7 +295,7 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 	if err := p.Make(ctx, ""); err != nil {
 		return "", err
 	}
-	if err := copyFile(filepath.Join(admin, "index"), p.Index()); err != nil {
+	if err := p.CopyIndex(admin); err != nil {
 		return "", fmt.Errorf("%s could not be read: %w", c.o.Dir, err)
 	}
 	_, _ = p.In(c.o.Dir).Run(ctx, nil, "update-index", "-q", "--refresh") // some files may have changed

@@ -49,6 +49,28 @@ func (p Private) Make(ctx context.Context, exclude string) error {
 	return nil
 }
 
+// CopyIndex copies the index of a worktree, by the folder of its metadata. That
+// of a split index shares a file, which lies beside it.
+func (p Private) CopyIndex(admin string) error {
+	list, err := os.ReadDir(admin)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if !strings.HasPrefix(e.Name(), "sharedindex.") {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(admin, e.Name()), filepath.Join(p.dir, e.Name())); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(admin, "index"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.Index(), b, 0o600)
+}
+
 // Index returns the path of its index.
 func (p Private) Index() string { return filepath.Join(p.dir, "index") }
 
@@ -61,7 +83,7 @@ func (p Private) Bare() Git { return p.git(p.dir, "-c", "core.bare=true") }
 // git also reads from the repository where its history ends: that of a shallow
 // clone does before the first commit.
 func (p Private) git(dir string, args ...string) Git {
-	g := p.repo.Git.At(dir, append(args, "-c", "core.attributesFile=/dev/null")...)
+	g := p.repo.Git.At(dir, append(args, "-c", "core.attributesFile=/dev/null", "-c", "core.splitIndex=false")...)
 	return g.With(
 		"GIT_DIR="+p.dir, "GIT_INDEX_FILE="+p.Index(), "GIT_OBJECT_DIRECTORY="+filepath.Join(p.repo.Common, "objects"),
 		"GIT_SHALLOW_FILE="+filepath.Join(p.repo.Common, "shallow"),

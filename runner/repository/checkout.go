@@ -89,11 +89,7 @@ func (rs *Repositories) lookInto(ctx context.Context, r *repo, folder string) (*
 		return nil, err
 	}
 	c := &checkout{folder: folder, admin: admin, dir: dir, git: own.In(folder)}
-	b, err := os.ReadFile(filepath.Join(admin, "index"))
-	if err == nil {
-		err = os.WriteFile(own.Index(), b, 0o600)
-	}
-	if err == nil {
+	if err = own.CopyIndex(admin); err == nil {
 		_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh") // it fails if files changed
 	}
 	return c, err

@@ -45,3 +45,17 @@ func TestAMergeWaitsForARebaseOfItsTarget(t *testing.T) {
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	same(t, "main", s.git("rev-parse", "main"), m.After)
 }
+func TestAMergeUpdatesASplitIndex(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "a\n", "b.txt": "b\n"})
+	s.branch("fix", "main", files{"a.txt": "changed\n"})
+	s.git("update-index", "--split-index")
+	s.write(files{"c.txt": "c\n"})
+	s.git("add", "c.txt")
+	s.git("commit", "-q", "-m", "the index has a part of its own")
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "status", s.git("status", "--porcelain"), "")
+	same(t, "files", s.git("ls-files"), "a.txt\nb.txt\nc.txt")
+}
