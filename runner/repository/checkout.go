@@ -182,6 +182,9 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = c.unhide(ctx, added)
+	}
 	if err != nil {
 		return err
 	}
@@ -204,6 +207,49 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 		return err
 	}
 	return c.fetch(ctx)
+}
+
+// unhide clears the flags by which people hide local changes of files from Git,
+// for those that must be written. Files that a sparse checkout leaves out stay
+// out.
+func (c *checkout) unhide(ctx context.Context, added []string) error {
+	root, err := os.OpenRoot(c.folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	touched, out, hidden := map[string]bool{}, map[string]bool{}, ""
+	for _, name := range slices.Concat(c.files, c.gone) {
+		touched[name] = true
+	}
+	for _, name := range added {
+		delete(touched, name)
+	}
+	err = c.git.EachName(ctx, func(s string) { // "H name"; "h" is assumed unchanged, "S" skipped
+		flag, name, _ := strings.Cut(s, " ")
+		if flag == "H" || !touched[name] {
+			return
+		}
+		if _, err := root.Lstat(name); err != nil && strings.EqualFold(flag, "S") {
+			out[name] = true
+		} else {
+			hidden += name + "\x00"
+		}
+	}, "ls-files", "-z", "-v")
+	if err != nil {
+		return err
+	}
+	c.files = slices.DeleteFunc(c.files, func(name string) bool { return out[name] })
+	if hidden == "" {
+		return nil
+	}
+	for _, flag := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
+		if _, err := c.git.Run(ctx, strings.NewReader(hidden), "update-index", "-z", flag, "--stdin"); err != nil {
+			return err
+		}
+	}
+	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh") // it fails if files changed
+	return nil
 }
 
 // filtered returns an error if a file that must be written uses a filter,
@@ -251,7 +297,12 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 		ours[name] = true
 	}
 	for _, name := range touched {
-		if set[name] && ours[name] {
+		changed := set[name]
+		if gone[name] {
+			_, err := root.Lstat(name)
+			changed = err == nil
+		}
+		if changed && ours[name] {
 			return dirtyError("it has local changes there: " + task.ClipText(name, 300) + ". Commit or stash them")
 		}
 	}
