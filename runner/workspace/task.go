@@ -86,7 +86,7 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", commit); err != nil {
 		return "", err
 	}
-	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), false); err != nil || !differs {
+	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), commit, false); err != nil || !differs {
 		return "", err
 	}
 	err = g.EachName(ctx, func(s string) { name = cmp.Or(name, s) },

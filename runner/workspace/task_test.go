@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -177,6 +178,29 @@ func TestARepositoryWithinTheWorktreeOfATaskIsNamed(t *testing.T) {
 	same(t, "the list", told(got), "modified a.txt")
 	same(t, "note", got.Note, "The folder inner/ is a repository of its own, so its files are not on the branch.")
 	same(t, "branch and folder", got.Branch+got.Folder, "taskyard/42-fix")
+}
+
+func TestAnAgentMayCommitMoreThanIsCommittedForIt(t *testing.T) {
+	s := newSite(t, map[string]string{"a.txt": "one\n"})
+	w := open(t, s.taskRun(1, 1))
+	ok(t, os.Mkdir(filepath.Join(w.Folder(), "many"), 0o755))
+	for i := range maxSaved + 1 {
+		ok(t, os.WriteFile(filepath.Join(w.Folder(), "many", task.ID(i).String()), []byte("x"), 0o644))
+	}
+	_, err := s.taskTree(1).Save(t.Context(), "Fix it", "coder")
+	if err == nil || !strings.Contains(err.Error(), "more than 20,000 files changed") {
+		t.Fatalf("error %v", err)
+	}
+	testkit.Git(t, w.Folder(), "add", "-A")
+	testkit.Git(t, w.Folder(), "commit", "-q", "-m", "many")
+	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "many/7": "y", "many/8": "longer"})
+	commit, err := s.taskTree(1).Save(t.Context(), "Fix it", "coder")
+	ok(t, err)
+	same(t, "its last commit", s.git("show", "--format=%s", "--name-only", commit), "Fix it\n\na.txt\nmany/7\nmany/8")
+	got := w.Close(t.Context(), true)
+	if got.Note != "" || got.Total != maxSaved+2 {
+		t.Errorf("note %q, %d files", got.Note, got.Total)
+	}
 }
 
 func TestAKilledRunOfATaskLosesNothing(t *testing.T) {

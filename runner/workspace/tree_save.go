@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -133,7 +134,7 @@ func (t *tree) commit(ctx context.Context, message string, contents git.Git) (st
 	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", head); err != nil {
 		return "", err
 	}
-	if differs, err := t.stage(ctx, g, contents, true); err != nil || !differs {
+	if differs, err := t.stage(ctx, g, contents, head, true); err != nil || !differs {
 		return head, err
 	}
 	root, err := g.Run(ctx, nil, "write-tree")
@@ -178,10 +179,11 @@ func (t *tree) name(ctx context.Context, commit string) error {
 	})
 }
 
-// stage updates the index of g to the contents of the folder: changed and
-// deleted files and, with others, new files, except those that the repository
-// ignores. It reports whether any may differ from the index.
-func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (differs bool, err error) {
+// stage updates the index of g, which is that of the commit head, to the
+// contents of the folder: changed and deleted files and, with others, new files,
+// except those that the repository ignores. It reports whether any may differ
+// from the index.
+func (t *tree) stage(ctx context.Context, g, contents git.Git, head string, others bool) (differs bool, err error) {
 	s := &staging{}
 	root, err := os.OpenRoot(t.work())
 	if err != nil {
@@ -189,14 +191,16 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (dif
 	}
 	defer func() { _ = root.Close() }()
 	s.root = root
-	lists := [][]string{{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}}
-	if others {
-		lists = append(lists, []string{"ls-files", "-z", "--others", "--exclude-standard"})
-	}
-	for _, args := range lists {
-		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.take) }, args...); err != nil {
-			return false, err
+	err = s.list(ctx, g, others)
+	var many unsavedError
+	if errors.As(err, &many) { // the agent may have committed them: only Git has not looked at them yet
+		s = &staging{root: root}
+		if s.committed, err = t.sizes(ctx, head); err == nil {
+			err = s.list(ctx, g, others)
 		}
+	}
+	if err != nil {
+		return false, err
 	}
 	if len(s.gone) > 0 {
 		zero := t.repo.Zero()
@@ -221,11 +225,41 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, others bool) (dif
 	return true, err
 }
 
+// sizes returns the sizes of the files of a commit.
+func (t *tree) sizes(ctx context.Context, commit string) (map[string]int64, error) {
+	list := map[string]int64{}
+	err := t.plain().EachName(ctx, func(line string) { // "100644 blob <name> <size>\t<path>"
+		about, name, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(about); len(f) == 4 {
+			if size, err := strconv.ParseInt(f[3], 10, 64); err == nil {
+				list[name] = size
+			}
+		}
+	}, "ls-tree", "-r", "-l", "-z", commit)
+	return list, err
+}
+
 // staging sorts names by file type.
 type staging struct {
 	root        *os.Root
 	there, gone []string
+	committed   map[string]int64 // sizes of files that do not count if they have not changed; may be nil
+	count       int
 	bytes       int64
+}
+
+// list takes the names of the files that may have changed.
+func (s *staging) list(ctx context.Context, g git.Git, others bool) error {
+	lists := [][]string{{"diff-files", "-z", "--name-only", "--no-ext-diff", "--ignore-submodules=all"}}
+	if others {
+		lists = append(lists, []string{"ls-files", "-z", "--others", "--exclude-standard"})
+	}
+	for _, args := range lists {
+		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.take) }, args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *staging) take(name string) error {
@@ -237,14 +271,17 @@ func (s *staging) take(name string) error {
 	case err != nil || info.IsDir():
 		s.gone = append(s.gone, name)
 	case info.Mode().IsRegular():
-		s.bytes += info.Size()
 		s.there = append(s.there, name)
+		if size, ok := s.committed[name]; ok && size == info.Size() {
+			return nil
+		}
+		s.bytes += info.Size()
 	case info.Mode()&fs.ModeSymlink != 0:
 		s.there = append(s.there, name)
 	default: // a pipe in place of a file
 		s.gone = append(s.gone, name)
 	}
-	if n := len(s.there) + len(s.gone); n > maxSaved {
+	if s.count++; s.count > maxSaved {
 		return unsavedError(fmt.Sprintf("more than %s files changed", textdiff.Thousands(maxSaved)))
 	}
 	if s.bytes > maxSavedBytes {
