@@ -30,8 +30,9 @@ type checkout struct {
 	dir    string  // our own folder, with index and files
 	after  string
 
-	gone, files []string // to be deleted, and to be written
-	nothing     bool     // nothing needs to be changed
+	gone, files []string        // to be deleted, and to be written
+	hidden      map[string]bool // files of these whose changes Git does not show
+	nothing     bool            // nothing needs to be changed
 }
 
 // lockMark is the content of our index.lock, by which we recognize that of a
@@ -219,6 +220,7 @@ func (c *checkout) unhide(ctx context.Context, added []string) error {
 	}
 	defer func() { _ = root.Close() }()
 	touched, out, hidden := map[string]bool{}, map[string]bool{}, ""
+	c.hidden = map[string]bool{}
 	for _, name := range slices.Concat(c.files, c.gone) {
 		touched[name] = true
 	}
@@ -233,6 +235,7 @@ func (c *checkout) unhide(ctx context.Context, added []string) error {
 		if _, err := root.Lstat(name); err != nil && strings.EqualFold(flag, "S") {
 			out[name] = true
 		} else {
+			c.hidden[name] = true
 			hidden += name + "\x00"
 		}
 	}, "ls-files", "-z", "-v")
@@ -303,7 +306,11 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 			changed = err == nil
 		}
 		if changed && ours[name] {
-			return dirtyError("it has local changes there: " + task.ClipText(name, 300) + ". Commit or stash them")
+			how := ""
+			if c.hidden[name] {
+				how = ", which git status does not show (see git ls-files -v)"
+			}
+			return dirtyError("it has local changes there: " + task.ClipText(name, 300) + how + ". Commit or stash them")
 		}
 	}
 	return nil

@@ -26,7 +26,8 @@ func TestWhatAPersonHidesFromGitIsNotOverwritten(t *testing.T) {
 			for _, touched := range []string{"a.txt", "b.txt"} {
 				old := strings.TrimSuffix(touched, ".txt") + "\n"
 				s.write(files{touched: "mine\n"})
-				refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "it has local changes there: "+touched)
+				refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "it has local changes there: "+touched+
+					", which git status does not show")
 				same(t, "main", s.git("rev-parse", "main"), m.Before)
 				if b, err := os.ReadFile(filepath.Join(s.repo, touched)); err != nil || string(b) != "mine\n" {
 					t.Errorf("%s is %q, %v", touched, b, err)
