@@ -27,7 +27,7 @@ func (InboxList) Run(e *Env) error {
 			}
 			e.say("%s (%s): %s", what, a.At, hanging("  ", a.Text))
 		}
-		if in.Totals.All() == 0 {
+		if in.Totals.All() == 0 && len(in.Alerts) == 0 {
 			e.say("nothing is waiting for people")
 			return
 		}

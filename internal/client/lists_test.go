@@ -120,3 +120,17 @@ func TestUsageHasTitlesOnlyPerTask(t *testing.T) {
 		}
 	}
 }
+
+func TestAnInboxWithAWaitingMergeIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	const alert = `"alerts":[{"job":"merge","at":"2026-07-01T12:00:00.000Z","text":"#8 into main: its index is locked"}],`
+	for alerts, want := range map[string]string{
+		alert: "a merge waits (2026-07-01T12:00:00.000Z): #8 into main: its index is locked\n",
+		"":    "nothing is waiting for people\n",
+	} {
+		e, out := onPaper(t, map[string]string{"GET /api/inbox": `{` + alerts + `"totals":{}}`})
+		if err := (InboxList{}).Run(e); err != nil || out.String() != want {
+			t.Errorf("%q, %v; want %q", out.String(), err, want)
+		}
+	}
+}
