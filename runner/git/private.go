@@ -49,6 +49,17 @@ func (p Private) Make(ctx context.Context, exclude string) error {
 	return nil
 }
 
+// Whole reports whether the repository is complete: it may be in a folder that
+// other programs clean.
+func (p Private) Whole() bool {
+	for _, name := range []string{"config", "HEAD", "objects", "refs", "info/exclude"} {
+		if _, err := os.Lstat(filepath.Join(p.dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // CopyIndex copies the index of a worktree, by the folder of its metadata. That
 // of a split index shares a file, which lies beside it.
 func (p Private) CopyIndex(admin string) error {

@@ -106,3 +106,30 @@ func TestAMergeWaitsForARebaseOfItsTarget(t *testing.T) {
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	same(t, "main", s.git("rev-parse", "main"), m.After)
 }
+
+func TestACleanedTemporaryDirectoryHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "a\n"})
+	s.branch("fix", "main", files{"a.txt": "changed\n"})
+	s.revision("fix")
+	for _, clean := range []string{"*/config", "*/*", "*", ""} {
+		list, err := filepath.Glob(filepath.Join(s.rs.scratch.Path, clean))
+		ok(t, err)
+		for _, file := range list {
+			if filepath.Base(file) != "lock" {
+				ok(t, os.RemoveAll(file))
+			}
+		}
+		if rev := s.revision("fix"); len(rev.Files) != 1 {
+			t.Errorf("without %s: %d files", clean, len(rev.Files))
+		}
+	}
+	scratch := s.rs.scratch.Path
+	ok(t, os.RemoveAll(scratch))
+	ok(t, os.Mkdir(scratch, 0o755)) // somebody else may take its name
+	s.revision("fix")
+	if s.rs.scratch.Path == scratch {
+		t.Error("a folder of another account is used")
+	}
+	ok(t, os.Remove(scratch))
+}

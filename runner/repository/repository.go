@@ -120,7 +120,8 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 	name := storeName(r.Common)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if rs.scratch == nil {
+	if rs.scratch == nil || !rs.scratch.Whole() {
+		rs.made = map[string]bool{}
 		dir, err := scratch.New("git")
 		if err != nil {
 			return git.Private{}, err
@@ -128,7 +129,7 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 		rs.scratch = dir
 	}
 	p := r.Private(filepath.Join(rs.scratch.Path, name))
-	if rs.made[name] {
+	if rs.made[name] && p.Whole() {
 		return p, nil
 	}
 	if err := p.Make(ctx, ""); err != nil {

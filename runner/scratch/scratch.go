@@ -52,6 +52,17 @@ func New(what string) (*Folder, error) {
 	return f, nil
 }
 
+// Whole reports whether the folder is still the one that was created: programs
+// that clean the temporary directory delete what looks old.
+func (f *Folder) Whole() bool {
+	there, err := os.Lstat(filepath.Join(f.Path, lockName))
+	if err != nil {
+		return false
+	}
+	ours, err := f.lock.Stat()
+	return err == nil && os.SameFile(there, ours)
+}
+
 // Remove deletes the folder and everything in it.
 func (f *Folder) Remove(ctx context.Context) error {
 	err := remove.Folder(ctx, f.Path)
