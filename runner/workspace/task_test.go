@@ -159,7 +159,7 @@ func TestAnAgentMayLeaveTheBranchOfItsTask(t *testing.T) {
 			same(t, "its branch", testkit.Git(t, w.Folder(), "status", "-sb"), "## taskyard/42-fix")
 			same(t, "main", s.git("log", "--format=%s", "main"), "first")
 			got := w.Close(t.Context(), true)
-			same(t, "the list", told(got), "modified a.txt")
+			same(t, "the list", changeList(got), "modified a.txt")
 			same(t, "note and branch", got.Note+got.Branch, "taskyard/42-fix")
 			same(t, "log", s.git("log", "--format=%s", "taskyard/42-fix"), "Fix it\nFix it\nFix it\nmine\nfirst")
 		})
@@ -175,7 +175,7 @@ func TestARepositoryWithinTheWorktreeOfATaskIsNamed(t *testing.T) {
 	testkit.Git(t, inner, "add", "-A")
 	testkit.Git(t, inner, "commit", "-q", "-m", "inner")
 	got := w.Close(t.Context(), true)
-	same(t, "the list", told(got), "modified a.txt")
+	same(t, "the list", changeList(got), "modified a.txt")
 	same(t, "note", got.Note, "The folder inner/ is a repository of its own, so its files are not on the branch.")
 	same(t, "branch and folder", got.Branch+got.Folder, "taskyard/42-fix")
 }
