@@ -18,5 +18,6 @@ func TestADecisionInAnotherTabCanBeUndoneOnlyInTime(t *testing.T) {
 	b.press("#comment-form button")
 	b.wait(`document.querySelector("#toasts .toast[data-until]")`)
 	b.wait(`/^Undo \(\d s\)$/.test(document.querySelector("#toasts [data-left]")?.textContent)`)
+	equal(t, "live", b.text(`#toasts [data-left][aria-live="off"]`) != "", true) // nobody wants to hear each second
 	b.wait(`!document.querySelector("#toasts .toast[data-until]")`)
 }

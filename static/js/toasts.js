@@ -51,7 +51,8 @@
   const offset = Number(document.documentElement.dataset.now || Date.now()) - Date.now();
   const countDown = t => {
     const s = Math.ceil((Number(t.dataset.until) - Date.now() - offset) / 1000);
-    if (s <= 0) close(t); else t.querySelector("[data-left]").textContent = `Undo (${s} s)`;
+    const left = t.querySelector("[data-left]"), text = `Undo (${s} s)`;
+    if (s <= 0) close(t); else if (left.textContent !== text) left.textContent = text;
   };
   const timed = () => all().filter(t => t.dataset.until).forEach(countDown);
   timed();
