@@ -77,6 +77,11 @@
     timers.set(form, setTimeout(() => store(form), 800));
   });
 
+  // A decision sends the stored drafts: its answer shows them as comments, in place of their forms.
+  document.addEventListener("submit", e => {
+    if (!e.target.matches("form[data-review-form]")) all("form[data-autosave]").forEach(f => { if (f.dataset.stored === q("textarea", f).value) f.dataset.replace = ""; });
+  }, true);
+
   // --- forms, in place ---
   document.addEventListener("submit", async e => {
     const form = e.target.closest?.("form[data-review-form]");
