@@ -52,6 +52,9 @@ func TestProjectsOnPages(t *testing.T) {
 	})
 	t.Run("errors are shown at their fields, and the typed text is kept", func(t *testing.T) {
 		b.post(list, fields("key", "Web!", "act", "save", "defaultBranch", "trunk")...).is(422).shows("trunk", "cannot be used", "npm run build")
+		b.post(list, fields("act", "save", "defaultBranch", "no such branch")...).is(422).
+			shows("defaultBranch-err").hides("merge.into-err") // it is empty, so the default branch is meant
+		b.post(list, "key", "w", "merge", "1", "act", "save").is(422).shows("merge-err")
 		p := b.post(list, "key", "w w", "repository", "relative", "checks[0].name", "a b",
 			"checks[0].kind", "command", "checks[0].timeoutSeconds", "soon").is(422)
 		p.shows("must be a whole number", `value="soon"`)

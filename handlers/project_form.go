@@ -57,7 +57,7 @@ func changeRows(f *views.ProjectForm, act string) bool {
 	switch {
 	case words[0] == "add":
 		if len(*list) <= task.MaxChecks {
-			*list = append(*list, views.CheckForm{Kind: string(task.CheckCommand), Required: true})
+			*list = append(*list, views.CheckForm{Kind: string(task.CheckCommand), Required: true, Added: true})
 		}
 		return true
 	case words[0] == "remove" && len(words) == 3:

@@ -257,7 +257,7 @@ func (p *Problems) checkMerge(in *Project) {
 		p.Add("merge", "needs a repository")
 		return
 	}
-	if !ValidBranch(m.Into) {
+	if m.Into != in.DefaultBranch && !ValidBranch(m.Into) {
 		p.Add("merge.into", "must be the name of a branch, such as main")
 	}
 	if !slices.Contains([]MergeMethod{MergeSquash, MergeRebase, MergeFF}, m.Method) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"taskyard/task"
 	"taskyard/views/ui"
 )
@@ -44,6 +46,22 @@ type ProjectForm struct {
 type CheckForm struct {
 	Name, Kind, What, Timeout string // What: the command, path or pattern, depending on the kind
 	Required, Network         bool
+	Added                     bool // just now, by a button of the form
+}
+
+// codeInput are the attributes of a field that holds a name or a command.
+func codeInput() templ.Attributes {
+	return templ.Attributes{"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+}
+
+// nameInput are the attributes of the name of a check. That of a row that was
+// just added gets the focus.
+func nameInput(ch *CheckForm) templ.Attributes {
+	a := codeInput()
+	if ch.Added {
+		a["autofocus"] = true
+	}
+	return a
 }
 
 // NewProjectForm returns the form for a project.

@@ -87,9 +87,20 @@
   // busy are the forms that were sent. A live update of a form takes away an attribute that says so.
   let busy = new WeakSet();
   addEventListener("pageshow", () => { busy = new WeakSet(); });
-  const show = doc => {
-    const pressed = document.activeElement?.closest("button");
-    pressed?.blur(); // a morph leaves what has the focus as it is
+  // keepFocus changes the page. What had the focus has it again, or else the menu that it was in, or the next control.
+  const keepFocus = (change, form) => {
+    const had = document.activeElement, list = [...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary)")];
+    const after = list.includes(had) ? list.slice(list.indexOf(had) + 1) : [];
+    // A morph leaves what has the focus as it is, and a saved field would show its old text.
+    if (had?.closest("button") || form?.contains(had) && !form.matches(".add-line, .composer")) had.blur();
+    const whole = change(), now = document.activeElement;
+    if (!had || had === document.body || now !== document.body && now?.checkVisibility()) return whole;
+    const menu = had?.isConnected && had.closest("details:not([open])")?.querySelector("summary");
+    const to = [had, menu, ...after].find(el => el?.isConnected && el.checkVisibility()) ?? document.querySelector("main");
+    to.focus({ preventScroll: to === had });
+    return whole;
+  };
+  const show = (doc, form) => keepFocus(() => {
     for (const part of ["main", "#nav"]) {
       const now = document.querySelector(part), then = doc.querySelector(part);
       if (!now || !then) return false;
@@ -97,24 +108,29 @@
       htmx.process(now);
     }
     document.title = doc.title;
+    for (const name of ["theme", "density", "motion", "keys"]) { // of the person, who may have changed them
+      const v = doc.documentElement.dataset[name];
+      if (v === undefined) delete document.documentElement.dataset[name]; else document.documentElement.dataset[name] = v;
+    }
+    if (form && !form.matches(".add-line")) form.closest("details")?.removeAttribute("open"); // more is added, but edited once
     document.querySelectorAll("#toasts > .toast").forEach(t => t.remove());
     doc.querySelectorAll("#toasts > .toast").forEach(t => document.querySelector("#toasts").append(document.importNode(t, true)));
-    if (pressed?.isConnected) pressed.focus({ preventScroll: true });
+    taskyard.restoreDrafts(document);
     return true;
-  };
+  }, form);
   // arrive shows the page that the answer leads to: this one in place, with the focus where it was. It is true where this
   // page is left.
   const arrive = async (to, form) => {
     const url = new URL(to, location.href), here = url.pathname + url.search === location.pathname + location.search;
     if (url.pathname === `${taskyard.prefix}/login`) drop(() => true);
-    if (!here || !form.matches("[data-keep]") || form.closest("dialog")) {
+    if (!here || form.closest("dialog")) {
       location.assign(url);
       if (here && url.hash) location.reload();
       return true;
     }
     // Who adds or says something may have more: the field keeps the focus, but opens no keyboard on a screen by itself.
-    const text = form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
-    const field = text && (document.activeElement === text || !matchMedia("(pointer: coarse)").matches) && text.name;
+    const text = () => form.matches(".add-line, .composer") && form.querySelector("textarea, input:not([type=hidden])");
+    const more = text() && (document.activeElement === text() || !matchMedia("(pointer: coarse)").matches);
     form.reset();
     const res = await fetch(url).catch(() => null);
     if (!res) { // it was done; the live parts show it when the server is back
@@ -122,11 +138,10 @@
       return;
     }
     form.dataset.replace = ""; // also where it says what was wrong before
-    if (!res.ok || !show(new DOMParser().parseFromString(await res.text(), "text/html"))) { location.reload(); return; }
-    if (!form.matches(".add-line")) form.closest("details")?.removeAttribute("open"); // more is added, but edited once
+    if (!res.ok || !show(new DOMParser().parseFromString(await res.text(), "text/html"), form)) { location.reload(); return; }
     history.replaceState(history.state, "", url); // to go to the hash would take the focus away
     if (url.hash) document.querySelector(url.hash)?.scrollIntoView({ block: "nearest" });
-    if (field && form.isConnected) form.elements[field]?.focus({ preventScroll: true });
+    if (more && form.isConnected) text()?.focus({ preventScroll: true });
     document.dispatchEvent(new Event("taskyard:arrived"));
   };
   // refused shows what is wrong in place, where the answer is this page with its form.
@@ -134,7 +149,7 @@
     if (form.closest("dialog") || !form.isConnected || ![...doc.forms].some(f => f.getAttribute("action") === form.getAttribute("action"))) return false;
     form.dataset.replace = "";
     if (!show(doc)) return false;
-    document.querySelector("main [aria-invalid], main [role=alert]")?.focus();
+    document.querySelector("main :is([aria-invalid], [role=alert][tabindex])")?.focus();
     document.dispatchEvent(new Event("taskyard:arrived"));
     return true;
   };
@@ -152,7 +167,9 @@
         if (!submitter?.formNoValidate) forget(form);
         form.dataset.replace = "";
         if (!show(new DOMParser().parseFromString(await res.text(), "text/html"))) location.reload();
-        document.querySelector("main .fresh")?.scrollIntoView(); // it is above its form, and is shown once
+        const fresh = document.querySelector("main [autofocus]"); // a token, which is above its form and is shown once, or the further row
+        fresh?.focus();
+        fresh?.scrollIntoView({ block: fresh.matches(".fresh") ? "start" : "nearest" });
         document.dispatchEvent(new Event("taskyard:arrived"));
       } else {
         const doc = new DOMParser().parseFromString(await res.text(), "text/html"), apart = res.status === 401 || res.status === 429 || res.status >= 500;
