@@ -161,7 +161,7 @@ func TestTaskActions(t *testing.T) {
 		b.post("/runs/1/cancel", "back", "https://evil.example").is(409).hides("evil.example")
 	})
 	t.Run("the cancel page names what else is canceled", func(t *testing.T) {
-		b.get(at+"/cancel").is(200).shows("1 subtask goes with it", "Part")
+		b.get(at+"/cancel").is(200).shows("1 subtask goes with it", "Part", `name="reason"`)
 		b.post(at+"/cancel").redirectsTo(at).shows("Canceled #1 and 1 subtask", "Canceled")
 		b.get("/tasks/3").shows("Canceled")
 		b.post(at + "/cancel").is(409).shows("is canceled")

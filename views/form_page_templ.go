@@ -156,7 +156,7 @@ func SmallPage(c Chrome, t *task.Task, title string) templ.Component {
 }
 
 // OwnerSelect chooses an agent, with queue length and validity.
-func OwnerSelect(id, label, chosen, hint, problem string, agents []AgentOption) templ.Component {
+func OwnerSelect(id, label, chosen, hint, problem string, agents []AgentOption, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -220,6 +220,10 @@ func OwnerSelect(id, label, chosen, hint, problem string, agents []AgentOption) 
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs(id, hint, problem))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, attrs)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -171,7 +171,7 @@ func MovePage(c Chrome, m MoveModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = OwnerSelect("to", "New owner", m.To, "", m.Errors["to"], m.Agents).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = OwnerSelect("to", "New owner", m.To, "", m.Errors["to"], m.Agents, templ.Attributes{"autofocus": len(m.Errors) == 0 && m.To == ""}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

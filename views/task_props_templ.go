@@ -183,7 +183,7 @@ func ownerProp(c Chrome, m TaskModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = OwnerSelect("owner", "Owner", m.entry("owner", m.Task.Owner), "", m.Entries.Errors["owner"], m.Agents).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = OwnerSelect("owner", "Owner", m.entry("owner", m.Task.Owner), "", m.Entries.Errors["owner"], m.Agents, nil).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -250,7 +250,7 @@ func ownerProp(c Chrome, m TaskModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = OwnerSelect("to", "Hand over to", "", "", "", m.Agents).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = OwnerSelect("to", "Hand over to", "", "", "", m.Agents, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
