@@ -636,7 +636,7 @@ func agentLimits(a *task.Agent) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitRow("Workspace", cmp.Or(a.Workspace, "own, fresh")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitRow("Workspace", cmp.Or(a.Workspace, "runner default, or a new folder")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -9,6 +9,9 @@ import (
 	"taskyard/views/ui"
 )
 
+// newFolder says where a run works that no workspace is set for.
+const newFolder = "a new folder for this run"
+
 // specChange is one difference between two specs: a short value, or a text
 // compared line by line.
 type specChange struct {
@@ -34,7 +37,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Runner", cmp.Or(a.Runner, "default"), cmp.Or(b.Runner, "default"))
 	short("Model", cmp.Or(a.Model, "runner default"), cmp.Or(b.Model, "runner default"))
 	short("Tools", cmp.Or(strings.Join(a.Tools, ", "), "none"), cmp.Or(strings.Join(b.Tools, ", "), "none"))
-	short("Workspace", cmp.Or(a.Place(), "own, fresh"), cmp.Or(b.Place(), "own, fresh"))
+	short("Workspace", cmp.Or(a.Place(), newFolder), cmp.Or(b.Place(), newFolder))
 	short("Task tools", cmp.Or(a.TaskTools, "few"), cmp.Or(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", cmp.Or(strings.Join(a.Env, ", "), "nothing"), cmp.Or(strings.Join(b.Env, ", "), "nothing"))
