@@ -10,17 +10,6 @@ import (
 	"taskyard/task"
 )
 
-func TestFormsAreDisabledWhileBeingSent(t *testing.T) {
-	for name, page := range hostilePages() {
-		for _, n := range nodes(t, renderHTML(t, page)) {
-			action := attr(n, "action")
-			if attr(n, "method") == "post" && action != URL.Logout() && !hasAttr(n, "hx-disabled-elt") {
-				t.Errorf("%s: form to %s has no hx-disabled-elt", name, action)
-			}
-		}
-	}
-}
-
 func TestLivePartsKeepTypedForms(t *testing.T) {
 	for name, page := range hostilePages() {
 		t.Run(name+" keeps typed text", func(t *testing.T) {
