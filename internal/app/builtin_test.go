@@ -31,7 +31,10 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		},
 		{"a chosen provider", two, map[string]config.Runner{"builtin": {Kind: "builtin", Provider: "b"}}, "builtin b big The variable KEY", ""},
 		{"a runner with another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
-		{"a runner of another kind with the name", one, map[string]config.Runner{"builtin": {Kind: "command", Command: []string{"/bin/sh"}}}, "", ""},
+		{
+			"a runner of another kind with the name", one,
+			map[string]config.Runner{"builtin": {Kind: "command", Command: []string{"/bin/sh"}}}, "", "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
