@@ -41,6 +41,9 @@ func makePostgresTarget(ctx context.Context, name string) error {
 		return err
 	}
 	defer c.Close()
+	if err := c.suitable(); err != nil {
+		return err
+	}
 	if found, err := (&Rx{c: c}).targetSchema(); err != nil || found == schemaMade {
 		return err
 	}

@@ -29,7 +29,8 @@ const (
 // text and a text for a number then, as SQLite does.
 type pgSession struct {
 	c    *pgconn.PgConn
-	made int       // names of statements
+	name string    // prefix of the names of statements
+	made int       // of them
 	used time.Time // when a reader last was given it
 	open *pgRows   // the rows that are being read
 
@@ -62,7 +63,7 @@ func (s *pgSession) Prepare(q string) (driver.Stmt, error) {
 	}
 	s.made++
 	text := forPostgres(q)
-	d, err := s.c.Prepare(bg, "s"+strconv.Itoa(s.made), text, nil)
+	d, err := s.c.Prepare(bg, s.name+strconv.Itoa(s.made), text, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w in %s", err, text)
 	}

@@ -2,6 +2,9 @@ package db
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,8 +18,12 @@ var pgSettings = map[string]string{
 	"application_name":                    "taskyard",
 	"idle_in_transaction_session_timeout": "5000",
 	"lock_timeout":                        "30000",
-	"tcp_user_timeout":                    "10000",
-	"TimeZone":                            "UTC",
+	// Those of the role or the database would end writes that wait for another
+	// server, long copies, and connections that nobody uses.
+	"statement_timeout":    "0",
+	"idle_session_timeout": "0",
+	"tcp_user_timeout":     "10000",
+	"TimeZone":             "UTC",
 	// As those of SQLite, plans are made once a statement; one of a task takes
 	// longer to make than to run.
 	"plan_cache_mode": "force_generic_plan",
@@ -82,11 +89,31 @@ func pgConnect(ctx context.Context, url string, readOnly bool, known *primaries,
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: &pgSession{c: c}, stmts: make(map[string]*stmt, 64)}, nil
+	// A pooler that gives transactions to different sessions, each with its own
+	// statements, must not run one of another connection.
+	return &conn{c: &pgSession{c: c, name: rand.Text()[:10] + "_"}, stmts: make(map[string]*stmt, 64)}, nil
 }
 
 // cancelRequest has a context that ends cancel the statement, where the connection
 // would be lost otherwise.
 func cancelRequest(c *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+}
+
+// suitable returns an error for a database that would not keep what is written to
+// it, and for a connection pooler that drops the settings of connections.
+func (c *conn) suitable() error {
+	var encoding, limit string
+	err := (&Rx{c: c}).row("SELECT current_setting('server_encoding'), current_setting('idle_in_transaction_session_timeout')").
+		Scan(&encoding, &limit)
+	switch {
+	case err != nil:
+		return err
+	case encoding != "UTF8":
+		return fmt.Errorf("the database has the encoding %s; create one with ENCODING 'UTF8' TEMPLATE template0", encoding)
+	case limit == "0":
+		return errors.New("the settings of connections have no effect, as behind a connection pooler, and " +
+			"a server that is suspended could block all others; connect to PostgreSQL directly")
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
@@ -144,5 +145,59 @@ func TestAnAddressMayNameSeveralHosts(t *testing.T) {
 			write(t, d, func(tx *db.Tx) error { _, err := newTask(tx, "on the primary"); return err })
 			ok(t, d.Read(t.Context(), func(rx *db.Rx) error { _, err := rx.Running(); return err }))
 		})
+	}
+}
+
+// A database that would not keep what is written to it is refused before its schema
+// is made, with what to do.
+func TestAnUnsuitablePostgreSQLDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	for _, tt := range []struct{ name, create, query, why string }{
+		{"another encoding", "CREATE DATABASE %s ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "", "ENCODING 'UTF8'"},
+		{"no encoding", "CREATE DATABASE %s ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0", "", "ENCODING 'UTF8'"},
+		{"a role that may not create tables", "CREATE DATABASE %s; CREATE ROLE %[1]s LOGIN", "role", "make it the owner"},
+		{"settings that have no effect", "CREATE DATABASE %s", "idle_in_transaction_session_timeout", "connection pooler"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
+			ok(t, err)
+			name := "other_" + u.Path[1:]
+			for _, statement := range strings.Split(fmt.Sprintf(tt.create, name), ";") {
+				ok(t, dbtest.PostgresDo(u.String(), statement))
+			}
+			t.Cleanup(func() { ok(t, dbtest.PostgresDo(u.String(), "DROP DATABASE "+name+" WITH (FORCE)")) })
+			other := *u
+			other.Path = "/" + name
+			switch q := other.Query(); tt.query {
+			case "":
+			case "role":
+				other.User = url.User(name)
+			default:
+				q.Set(tt.query, "0")
+				other.RawQuery = q.Encode()
+			}
+			_, err = db.Open(t.Context(), db.Options{URL: other.String(), Log: slog.New(slog.DiscardHandler)})
+			if err == nil || !strings.Contains(err.Error(), tt.why) || strings.Contains(err.Error(), "cannot be reached") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// A timeout that the role has is not for what the server does: a write waits for
+// that of another server.
+func TestTimeoutsOfTheRoleDoNotEndWrites(t *testing.T) {
+	t.Parallel()
+	onPostgres(t)
+	u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
+	ok(t, err)
+	for _, setting := range []string{"statement_timeout", "idle_session_timeout"} {
+		ok(t, dbtest.PostgresDo(u.String(), "ALTER DATABASE "+u.Path[1:]+" SET "+setting+" = 200"))
+	}
+	d := beside(t, u.String())
+	for _, setting := range []string{"statement_timeout", "idle_session_timeout"} {
+		equal(t, setting, count(t, d, "SELECT CAST(setting AS BIGINT) FROM pg_settings WHERE name = '"+setting+"'"), 0)
 	}
 }

@@ -108,7 +108,10 @@ func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be reached: %w", err)
 	}
-	if err := pg.migrate(ctx); err != nil {
+	if err = c.suitable(); err == nil {
+		err = pg.migrate(ctx)
+	}
+	if err != nil {
 		_ = c.Close()
 		return nil, err
 	}
@@ -130,6 +133,7 @@ func (pg *pgStore) migrate(ctx context.Context) error {
 		return err
 	}
 	chooseHost(&cfg.Config, false, pg.known)
+	cfg.RuntimeParams["statement_timeout"] = "0" // that of the role would end a long migration
 	c := stdlib.OpenDB(*cfg)
 	defer c.Close()
 	folder, err := fs.Sub(pgMigrations, "migrations/postgres")
@@ -145,7 +149,11 @@ func (pg *pgStore) migrate(ctx context.Context) error {
 		return err
 	}
 	have, want, err := p.GetVersions(ctx)
-	if err != nil {
+	var pe *pgconn.PgError
+	switch {
+	case errors.As(err, &pe) && pe.Code == "42501":
+		return fmt.Errorf("the user %s may not create tables: make it the owner of the database %s: %w", cfg.User, cfg.Database, err)
+	case err != nil:
 		return fmt.Errorf("the database cannot be reached: %w", err)
 	}
 	switch {

@@ -70,7 +70,7 @@ func PostgresURL(t testing.TB, path string) string {
 	}
 	server.count++
 	name := fmt.Sprintf("test_%d_%d", os.Getpid(), server.count)
-	if err := do(server.url, "CREATE DATABASE "+name+" TEMPLATE "+template()+" STRATEGY file_copy"); err != nil {
+	if err := PostgresDo(server.url, "CREATE DATABASE "+name+" TEMPLATE "+template()+" STRATEGY file_copy"); err != nil {
 		t.Fatal(err)
 	}
 	server.of[path] = name
@@ -78,7 +78,7 @@ func PostgresURL(t testing.TB, path string) string {
 		server.mu.Lock()
 		defer server.mu.Unlock()
 		delete(server.of, path)
-		if err := do(server.url, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := PostgresDo(server.url, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop database: %v", err)
 		}
 	})
@@ -95,7 +95,7 @@ func PostgresAhead(t testing.TB) string {
 	}
 	for _, statement := range []string{"CREATE SCHEMA ahead", "CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz " +
 		"LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$"} {
-		if err := do(u.String(), statement); err != nil {
+		if err := PostgresDo(u.String(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func startServer() {
 		}
 		server.url = started.URL
 	}
-	if server.err = do(server.url, "CREATE DATABASE "+template()); server.err != nil {
+	if server.err = PostgresDo(server.url, "CREATE DATABASE "+template()); server.err != nil {
 		return
 	}
 	d, err := db.Open(context.Background(), db.Options{URL: databaseURL(template()), Log: slog.New(slog.DiscardHandler)})
@@ -135,8 +135,8 @@ func startServer() {
 	server.err = d.Close()
 }
 
-// do runs a statement on a separate connection.
-func do(url, statement string) error {
+// PostgresDo runs a statement on a separate connection.
+func PostgresDo(url, statement string) error {
 	c, err := sql.Open("pgx", url)
 	if err != nil {
 		return err
