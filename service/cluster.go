@@ -210,11 +210,13 @@ func (s *Service) Servers(ctx context.Context) ([]task.Server, error) {
 // beat notes in the database that this server lives, and learns whether it
 // leads. A gap is a time in which no server could: what is due is moved by it.
 func (s *Service) beat(ctx context.Context, this task.Server) error {
-	begun := s.config().Now()
+	var at time.Time // by the clock of this process
 	var gaps time.Duration
 	var led, leads bool
 	var servers int
 	err := s.db.Write(ctx, func(tx *db.Tx) error {
+		// Not when it began to wait for the database: others see it from tx.Now on.
+		at = s.config().Now().Add(-s.Now().Sub(tx.Now))
 		last, before, err := readClock(&tx.Rx, tx.Now)
 		if err != nil {
 			return err
@@ -254,14 +256,14 @@ func (s *Service) beat(ctx context.Context, this task.Server) error {
 	now := s.Now()
 	s.clockState.latest.Store(&clockReading{now, gaps})
 	s.clockState.stored = now
-	s.cluster.seen.Store(&begun)
+	s.cluster.seen.Store(&at)
 	s.cluster.others.Store(int64(servers - 1))
 	var until *time.Time
 	if leads {
-		end := begun.Add(leaderLease)
+		end := at.Add(leaderLease)
 		until = &end
-		if last := s.cluster.leads.Load(); last == nil || !begun.Before(*last) {
-			s.cluster.since.Store(&begun)
+		if last := s.cluster.leads.Load(); last == nil || !at.Before(*last) {
+			s.cluster.since.Store(&at)
 		}
 	}
 	s.cluster.leads.Store(until)

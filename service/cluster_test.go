@@ -1,10 +1,14 @@
 package service
 
 import (
+	"context"
 	"sync"
 	"testing"
+	"time"
 
+	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -71,4 +75,54 @@ func TestAStoppingServerKnowsTheOthers(t *testing.T) {
 	ok(t, inst.service().Join(t.Context(), task.Server{ID: "second"}))
 	equal(t, "others", inst.s.BeginStop(t.Context()), dbtest.Postgres())
 	equal(t, "stopping", inst.s.Stopping(), true)
+}
+
+// A heartbeat counts from when the database has it, not from when the wait for the
+// database began.
+func TestAHeartbeatThatWaitedIsAsGoodAsAnother(t *testing.T) {
+	t.Parallel()
+	inst := ofTwo(t)
+	free, holds := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	write := func(beat func() error) {
+		all.Go(func() {
+			if err := beat(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	write(func() error {
+		return dbtest.Beside(t, inst.db).Write(context.Background(), func(*db.Tx) error { close(holds); <-free; return nil })
+	})
+	<-holds
+	raw := dbtest.Raw(t, inst.db)
+	inst.Forward(seenEvery)
+	write(func() error { return inst.s.CheckClock(context.Background()) })
+	testkit.Eventually(t, "the heartbeat waits", func() bool {
+		var n int
+		err := raw.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks l JOIN pg_database b ON b.oid = l.database "+
+			"WHERE l.locktype = 'advisory' AND NOT l.granted AND b.datname = current_database()").Scan(&n)
+		return err == nil && n == 1
+	})
+	inst.Forward(9 * time.Second) // the other server is not silent for too long yet
+	close(free)
+	all.Wait()
+	inst.Forward(cutOffAfter - 8*time.Second)
+	equal(t, "cut off", inst.s.cluster.cutOff(inst.Now()), false)
+	_, leads := inst.s.LeadsSince()
+	equal(t, "leads", leads, true)
+}
+
+// ofTwo is the leader of two servers.
+func ofTwo(t *testing.T) *instance {
+	t.Helper()
+	if !dbtest.Postgres() {
+		t.Skip("of several servers")
+	}
+	inst := newInstance(t)
+	ok(t, inst.s.Join(t.Context(), task.Server{ID: "a"}))
+	ok(t, inst.service().Join(t.Context(), task.Server{ID: "b"}))
+	inst.Forward(seenEvery)
+	ok(t, inst.s.CheckClock(t.Context()))
+	return inst
 }
