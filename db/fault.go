@@ -76,7 +76,7 @@ func (d *DB) note(c cause, err *task.Error) bool {
 // healed drops a fault of this cause.
 func (d *DB) healed(c cause) {
 	if f := d.fault.Load(); f != nil && f.cause == c && d.fault.CompareAndSwap(f, nil) {
-		d.log.Info("the database can be written again", "path", d.path)
+		d.log.Info("the database can be written again", "path", d.Path())
 	}
 }
 
