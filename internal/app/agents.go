@@ -44,6 +44,6 @@ func (in *Instance) agentsChanged(ctx context.Context, ids []string) {
 // retries after an error.
 func (in *Instance) syncAgents(ctx context.Context, compare func(context.Context) error) {
 	if err := compare(ctx); err != nil && ctx.Err() == nil {
-		in.opt.Log.Error("agents folder and database differ", "error", err)
+		in.opt.Log.Error("failed to synchronize the agents folder with the database", "error", err)
 	}
 }
