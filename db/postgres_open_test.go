@@ -152,7 +152,7 @@ func TestAnAddressMayNameSeveralHosts(t *testing.T) {
 // is made, with what to do.
 func TestAnUnsuitablePostgreSQLDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	for _, tt := range []struct{ name, create, query, why string }{
 		{"another encoding", "CREATE DATABASE %s ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "", "ENCODING 'UTF8'"},
 		{"no encoding", "CREATE DATABASE %s ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0", "", "ENCODING 'UTF8'"},
@@ -190,7 +190,7 @@ func TestAnUnsuitablePostgreSQLDatabaseIsRefused(t *testing.T) {
 // that of another server.
 func TestTimeoutsOfTheRoleDoNotEndWrites(t *testing.T) {
 	t.Parallel()
-	onPostgres(t)
+	postgresOnly(t)
 	u, err := url.Parse(dbtest.PostgresURL(t, t.Name()))
 	ok(t, err)
 	for _, setting := range []string{"statement_timeout", "idle_session_timeout"} {
