@@ -98,7 +98,7 @@ func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
 
 func TestTheLimitUsesTheStatementsOfTheStore(t *testing.T) {
 	t.Parallel()
-	sql, err := said()
+	sql, err := recordStatements()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (b *bench) local(ctx context.Context) error {
 	}
 	defer os.RemoveAll(b.folder)
 	// It fails if bench/limit.go is out of step, before anything takes long.
-	if _, err := said(); err != nil {
+	if _, err := recordStatements(); err != nil {
 		return err
 	}
 	if b.bin == "" {

@@ -52,8 +52,8 @@ type store struct {
 
 func owner(n int64) string { return fmt.Sprintf("bench-%d", n%owners) }
 
-// said returns the statements of package db for one create and one claim.
-var said = sync.OnceValues(func() (statements, error) {
+// recordStatements returns the statements of package db for one create and one claim.
+var recordStatements = sync.OnceValues(func() (statements, error) {
 	folder, err := os.MkdirTemp("", "taskyard-bench-")
 	if err != nil {
 		return statements{}, err

@@ -26,7 +26,7 @@ func openStore(ctx context.Context, folder string, size int) (*store, error) {
 }
 
 func (s *store) open(ctx context.Context) error {
-	sql, err := said()
+	sql, err := recordStatements()
 	if err != nil {
 		return err
 	}

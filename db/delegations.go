@@ -129,23 +129,23 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, n int, err error) {
 	return sum, len(parts), err
 }
 
-// Told is what the transcript of a run reports of its work: the use so far,
+// ReportedWork is what the transcript of a run reports of its work: the use so far,
 // which nothing else knows before the end, and the files that its tools create
 // and edit wrote and that its tool read was given, in order, at most 200 each.
 // Lines that are not as they should be are passed over: they are the program's
 // own words.
-func (rx *Rx) Told(run task.ID) (u task.Usage, files, seen []string, err error) {
+func (rx *Rx) ReportedWork(run task.ID) (u task.Usage, files, seen []string, err error) {
 	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? "+
 		"AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
 	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
 	files = []string{}
 	called := map[string]string{} // path by the id of the call
 	for _, l := range lines {
-		var d toldLine
+		var d reportedLine
 		if err := json.Unmarshal([]byte(l[1]), &d); err != nil {
-			d = toldLine{}
+			d = reportedLine{}
 		}
-		u = u.Plus(task.ToldUse(l[0], []byte(l[1])))
+		u = u.Plus(task.ReportedUsage(l[0], []byte(l[1])))
 		switch path := d.Input.Path; {
 		case l[0] == "tool_result":
 			if path := called[string(d.ID)]; d.Failed && path != "" {
@@ -172,8 +172,8 @@ func (rx *Rx) LastRunText(run task.ID) (text string, err error) {
 	return task.ClipText(text, 1000), err
 }
 
-// toldLine is the data of a transcript line, as far as it matters here.
-type toldLine struct {
+// reportedLine is the data of a transcript line, as far as it matters here.
+type reportedLine struct {
 	Tool   string          `json:"tool"`
 	ID     json.RawMessage `json:"id"`
 	Failed bool            `json:"error"`

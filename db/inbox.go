@@ -9,15 +9,15 @@ import (
 // What waits for a person. Each condition is that of a partial index, which
 // holds just these rows.
 const (
-	asked = "t.question_id IS NOT NULL"
-	stuck = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? " +
+	hasQuestion = "t.question_id IS NOT NULL"
+	stuck       = "t.failures > 0 AND t.archived_at IS NULL AND t.failures >= ? " +
 		"AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL"
-	orphaned = "t.blockers_canceled > 0 AND t.archived_at IS NULL"
-	inReview = "s.state = 'review' AND s.id > 0"
-	told     = "n.message_id > 0"
+	orphaned  = "t.blockers_canceled > 0 AND t.archived_at IS NULL"
+	inReview  = "s.state = 'review' AND s.id > 0"
+	hasNotice = "n.message_id > 0"
 
-	// unhappy is the run for whose sake a task is stuck.
-	unhappy = "(SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)"
+	// failedRun is the run for whose sake a task is stuck.
+	failedRun = "(SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)"
 )
 
 // awake leaves out what a person snoozed: the arguments are the person, the
@@ -41,7 +41,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		{task.WaitQuestion, func(q task.InboxQuery, z []any) error {
 			b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
  FROM tasks t CROSS JOIN messages m ON m.id = t.question_id
- WHERE `+asked+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
+ WHERE `+hasQuestion+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
@@ -68,7 +68,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		}},
 		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
 			b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
- FROM tasks t INDEXED BY tasks_stuck LEFT JOIN runs r ON r.id = `+unhappy+" WHERE "+stuck+" AND t.id > ?"+
+ FROM tasks t INDEXED BY tasks_stuck LEFT JOIN runs r ON r.id = `+failedRun+" WHERE "+stuck+" AND t.id > ?"+
 				awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
 				args(attempts, q.After, z, q.Limit)...)
 			return err
@@ -83,7 +83,7 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		{task.WaitNotice, func(q task.InboxQuery, z []any) error {
 			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
  FROM notices n CROSS JOIN messages m ON m.id = n.message_id CROSS JOIN tasks t ON t.id = n.task_id
- WHERE `+told+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
+ WHERE `+hasNotice+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
 				args(cmp.Or(q.After, noBound), z, q.Limit)...) // the newest first
 			return err
 		}},
@@ -125,11 +125,11 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 		q    string
 		args []any
 	}{
-		{&n.Questions, "SELECT count(*) FROM tasks t WHERE " + asked, nil},
+		{&n.Questions, "SELECT count(*) FROM tasks t WHERE " + hasQuestion, nil},
 		{&n.Reviews, "SELECT count(*) FROM results s INDEXED BY results_review WHERE " + inReview, nil},
 		{&n.Stuck, "SELECT count(*) FROM tasks t INDEXED BY tasks_stuck WHERE " + stuck, []any{attempts}},
 		{&n.BlockerCanceled, "SELECT count(*) FROM tasks t INDEXED BY tasks_blocker_canceled WHERE " + orphaned, nil},
-		{&n.Notices, "SELECT count(*) FROM notices n WHERE " + told, nil},
+		{&n.Notices, "SELECT count(*) FROM notices n WHERE " + hasNotice, nil},
 	} {
 		if *c.n, err = rx.count(c.q, c.args...); err != nil {
 			return n, err

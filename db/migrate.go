@@ -114,7 +114,7 @@ func backupBefore(ctx context.Context, db *sql.DB, path string, version int64, l
 	if _, err := os.Stat(to); err == nil {
 		to = fmt.Sprintf("%s.%d", to, os.Getpid())
 	}
-	if err := copyTold(ctx, db, path, to, log); err != nil {
+	if err := copyWithProgress(ctx, db, path, to, log); err != nil {
 		return fmt.Errorf("backup before migration: %w", err)
 	}
 	log.Info("database copied before migration", "file", to)

@@ -12,9 +12,9 @@ const (
 	copyNews  = 10 * time.Second // between two lines about it
 )
 
-// copyTold is vacuumInto for the database at path. Nobody is answered meanwhile,
+// copyWithProgress is vacuumInto for the database at path. Nobody is answered meanwhile,
 // which may be minutes, so the log says what is done and how far it is.
-func copyTold(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger) error {
+func copyWithProgress(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger) error {
 	size := fileSize(path)
 	if size < largeCopy {
 		return vacuumInto(ctx, db, to)
@@ -23,15 +23,15 @@ func copyTold(ctx context.Context, db *sql.DB, path, to string, log *slog.Logger
 	end := func() {}
 	defer func() { end() }()
 	return writeCopy(ctx, to, func(tmp string) error {
-		end = tellOfCopy(log, size, func() int64 { return fileSize(tmp) })
+		end = logCopyProgress(log, size, func() int64 { return fileSize(tmp) })
 		_, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp)
 		return err
 	})
 }
 
-// tellOfCopy logs how much of size is written, until the returned function is
+// logCopyProgress logs how much of size is written, until the returned function is
 // called. What is written at last is checked, without a change of its size.
-func tellOfCopy(log *slog.Logger, size int64, written func() int64) (end func()) {
+func logCopyProgress(log *slog.Logger, size int64, written func() int64) (end func()) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -14,7 +14,7 @@ func TestALongCopyReportsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		written := int64(0)
-		end := tellOfCopy(slog.New(slog.NewTextHandler(&log, nil)), 2e9, func() int64 { written += 500e6; return written })
+		end := logCopyProgress(slog.New(slog.NewTextHandler(&log, nil)), 2e9, func() int64 { written += 500e6; return written })
 		time.Sleep(35 * time.Second) // of the bubble's time
 		end()
 		time.Sleep(time.Minute)

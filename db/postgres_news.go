@@ -48,12 +48,12 @@ func (pg *pgStore) payload(news task.News) string {
 // Listen calls hear with what other servers announce, in the order of the
 // commits; with All when it cannot know, as after the connection was lost. It
 // returns when ctx ends.
-func (d *DB) Listen(ctx context.Context, hear func(*task.News)) {
+func (d *DB) Listen(ctx context.Context, onNews func(*task.News)) {
 	pg := d.pg
 	if pg == nil {
 		return
 	}
-	l := &listener{pg: pg, told: hear}
+	l := &listener{pg: pg, onNews: onNews}
 	for again := 0; ctx.Err() == nil; again++ {
 		err := l.listen(ctx, func() { again = 0 })
 		if ctx.Err() != nil {
@@ -66,15 +66,15 @@ func (d *DB) Listen(ctx context.Context, hear func(*task.News)) {
 
 // listener is the connection on which the notifications of others come.
 type listener struct {
-	pg    *pgStore
-	told  func(*task.News)
-	last  int64 // when others wrote last, as far as a poll saw
-	heard bool  // a notification, since the last poll
+	pg       *pgStore
+	onNews   func(*task.News)
+	last     int64 // when others wrote last, as far as a poll saw
+	received bool  // a notification, since the last poll
 }
 
 // listen listens until the connection is lost; began is called once it does.
 func (l *listener) listen(ctx context.Context, began func()) error {
-	c, err := pgConnect(ctx, l.pg.url, true, l.pg.known, l.hear)
+	c, err := pgConnect(ctx, l.pg.url, true, l.pg.known, l.receive)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 		}
 		unheard, err := l.poll(rx)
 		if err == nil && unheard {
-			if err = receiveFor(ctx, session, newsGrace); err == nil && !l.heard {
+			if err = receiveFor(ctx, session, newsGrace); err == nil && !l.received {
 				l.missed()
 			}
 		}
@@ -122,8 +122,8 @@ func receiveFor(ctx context.Context, session *pgconn.PgConn, limit time.Duration
 // poll reports whether others have written without a notification that came, as
 // behind a proxy which passes none on.
 func (l *listener) poll(rx *Rx) (unheard bool, err error) {
-	heard := l.heard
-	l.heard = false
+	heard := l.received
+	l.received = false
 	var last int64
 	if err := rx.row("SELECT coalesce(max(at), 0) FROM commits WHERE writer <> ?", l.pg.name).Scan(&last); err != nil {
 		return false, err
@@ -133,8 +133,8 @@ func (l *listener) poll(rx *Rx) (unheard bool, err error) {
 	return unheard, nil
 }
 
-func (l *listener) hear(payload string) {
-	l.heard = true
+func (l *listener) receive(payload string) {
+	l.received = true
 	if payload == "" {
 		return
 	}
@@ -143,8 +143,8 @@ func (l *listener) hear(payload string) {
 		b.News.All = true
 	}
 	if b.From != l.pg.name {
-		l.told(&b.News)
+		l.onNews(&b.News)
 	}
 }
 
-func (l *listener) missed() { l.told(&task.News{All: true}) }
+func (l *listener) missed() { l.onNews(&task.News{All: true}) }

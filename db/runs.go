@@ -31,7 +31,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
-		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.Told, &r.ToldBytes, &r.Session,
+		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.ReportedEvents, &r.ReportedBytes, &r.Session,
 		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held, &r.Why, &r.News, &r.Server)
 	if err != nil {
 		return nil, err
@@ -283,8 +283,8 @@ func (tx *Tx) NoteFollowUp(id task.ID, news string) error {
  ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, news, id)
 }
 
-// AddTold adds to the number of events that were reported through the API.
-func (tx *Tx) AddTold(id task.ID, events, size int) error {
+// AddReportedEvents adds to the number of events that were reported through the API.
+func (tx *Tx) AddReportedEvents(id task.ID, events, size int) error {
 	return tx.do("UPDATE runs SET told = told + ?, told_bytes = told_bytes + ? WHERE id = ? AND ended_at IS NULL", events, size, id)
 }
 

@@ -14,7 +14,7 @@ const stillWaits = `CASE z.kind
  AND t.blockers_canceled > 0 AND t.archived_at IS NULL)
  ELSE EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.ref AND t.failures > 0
  AND t.archived_at IS NULL AND t.failures >= ?1 AND t.status = 'active'
-  AND t.run_id IS NULL AND t.claim_holder IS NULL AND coalesce(` + unhappy + `, 0) = z.mark) END`
+  AND t.run_id IS NULL AND t.claim_holder IS NULL AND coalesce(` + failedRun + `, 0) = z.mark) END`
 
 // marks finds what waits, by kind: its task, its mark, and when it expires.
 var marks = map[task.InboxKind]string{
@@ -23,7 +23,7 @@ var marks = map[task.InboxKind]string{
 	task.WaitReview:   "SELECT s.task_id, 0, 0 FROM results s WHERE s.id = ?1 AND s.state = 'review'",
 	task.WaitPermission: "SELECT r.task_id, p.n, p.expires_at FROM permissions p " +
 		"JOIN runs r ON r.id = p.run_id WHERE p.run_id = ?1 AND p.decision = ''",
-	task.WaitStuck: "SELECT t.id, coalesce(" + unhappy + ", 0), 0 FROM tasks t WHERE t.id = ?1 AND t.failures > 0 " +
+	task.WaitStuck: "SELECT t.id, coalesce(" + failedRun + ", 0), 0 FROM tasks t WHERE t.id = ?1 AND t.failures > 0 " +
 		"AND t.archived_at IS NULL AND t.failures >= ?2 AND t.status = 'active' AND t.run_id IS NULL AND t.claim_holder IS NULL",
 	task.WaitLost:   "SELECT t.id, t.blockers_canceled, 0 FROM tasks t WHERE t.id = ?1 AND " + orphaned,
 	task.WaitNotice: "SELECT n.task_id, 0, 0 FROM notices n WHERE n.message_id = ?1",

@@ -127,8 +127,8 @@ func (p *Problem) note(d *huma.ErrorDetail, known *nameFolds, op *huma.Operation
 		if immutable[name] && p.Status == http.StatusUnprocessableEntity {
 			p.Code, message = string(task.CodeImmutableField), "never changes; leave it out"
 			p.Detail = field + ": " + message
-		} else if !known.told { // each further one would repeat it
-			known.told = true
+		} else if !known.reported { // each further one would repeat it
+			known.reported = true
 			message += knownFields(op, field)
 		}
 	}
@@ -185,9 +185,9 @@ func knownFields(op *huma.Operation, field string) string {
 // nameFolds finds names of an object that differ only in case. It folds the
 // names of each object once, because a request may contain very many.
 type nameFolds struct {
-	object uintptr // the object whose names are in first
-	first  map[string][]string
-	told   bool // the known names were reported
+	object   uintptr // the object whose names are in first
+	first    map[string][]string
+	reported bool // the known names were reported
 }
 
 // otherCase returns another name of the object that differs from name only in

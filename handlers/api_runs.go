@@ -44,7 +44,7 @@ type shownRun struct {
 	task.Run
 	Spec     *task.Spec         `json:"spec,omitempty" doc:"exactly what will run; only while the run is waiting for approval"`
 	Enforced []task.Enforcement `json:"enforcement,omitempty" doc:"each tool and limit in spec, and whether the runner enforces it"`
-	Said     []task.RunMessage  `json:"said,omitempty" doc:"messages that people sent to the agent during the run"`
+	Messages []task.RunMessage  `json:"said,omitempty" doc:"messages that people sent to the agent during the run"`
 	WorkAnswer
 }
 
@@ -133,7 +133,7 @@ func (s *Server) apiRun(ctx context.Context, in *RunPath) (*runOut, error) {
 		out.Body.Enforced = s.enforcement(out.Body.Spec)
 	}
 	if err == nil {
-		out.Body.Said, err = s.svc.RunMessages(ctx, actorIn(ctx), in.ID.ID)
+		out.Body.Messages, err = s.svc.RunMessages(ctx, actorIn(ctx), in.ID.ID)
 	}
 	return s.withWork(ctx, out, err)
 }

@@ -17,7 +17,7 @@ func (j *Jobs) inbox(s *sink) (in *supervise.Inbox, stop func()) {
 		}
 	}
 	return &supervise.Inbox{
-		Said: sub.C,
+		Arrived: sub.C,
 		Queued: func() []task.RunMessage {
 			list, err := j.opt.Service.QueuedRunMessages(ctx, s.run.ID, s.run.Lease)
 			failed("messages to the run not read", err)

@@ -29,7 +29,7 @@ type Source struct {
 // Prober probes runners in the background and caches the results, so that no
 // request waits for a program. It is safe for concurrent use.
 type Prober struct {
-	tell    func()
+	notify  func()
 	kicked  chan struct{}
 	slots   chan struct{}
 	flights sync.WaitGroup
@@ -51,7 +51,7 @@ type probed struct {
 // each change of the results, on the prober's goroutines.
 func NewProber(sources []Source, tell func()) *Prober {
 	return &Prober{
-		tell: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
+		notify: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
 	}
 }
 
@@ -210,8 +210,8 @@ func (p *Prober) probe(ctx context.Context, k *probed) {
 	p.mu.Lock()
 	k.info, k.file, k.busy = info, file, false
 	p.mu.Unlock()
-	if p.tell != nil {
-		p.tell()
+	if p.notify != nil {
+		p.notify()
 	}
 }
 

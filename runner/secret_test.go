@@ -13,7 +13,7 @@ import (
 // TestNoWorkerRevealsASecret: a worker executes the same runners, and also sends
 // what changed in the workspace.
 func TestNoWorkerRevealsASecret(t *testing.T) {
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"worker": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			spec, rec := runnertest.NewSpec(t), &runnertest.Recorder{}
 			spec.Plan.Env = []string{runnertest.LoginName}

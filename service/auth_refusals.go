@@ -27,15 +27,15 @@ const (
 // refusals counts all refusals, and samples those that are recorded: a caller
 // who is refused without end must not fill the log.
 type refusals struct {
-	mu     sync.Mutex
-	counts map[string]uint64    // by reason
-	told   map[string]task.Time // by caller and action: recorded when
-	since  task.Time            // start of the present minute
-	n      int                  // recorded in it
+	mu       sync.Mutex
+	counts   map[string]uint64    // by reason
+	recorded map[string]task.Time // by caller and action: recorded when
+	since    task.Time            // start of the present minute
+	n        int                  // recorded in it
 }
 
 func newRefusals() *refusals {
-	return &refusals{counts: map[string]uint64{}, told: map[string]task.Time{}}
+	return &refusals{counts: map[string]uint64{}, recorded: map[string]task.Time{}}
 }
 
 // count counts one and reports whether it is recorded.
@@ -45,12 +45,12 @@ func (r *refusals) count(reason, key string, now task.Time) bool {
 	r.counts[reason]++
 	if passed := now.Sub(r.since); passed >= refusalEvery || passed < 0 {
 		r.since, r.n = now, 0
-		maps.DeleteFunc(r.told, func(_ string, at task.Time) bool { return now.Sub(at) >= refusalEvery })
+		maps.DeleteFunc(r.recorded, func(_ string, at task.Time) bool { return now.Sub(at) >= refusalEvery })
 	}
-	if at, ok := r.told[key]; ok && now.Sub(at) < refusalEvery || r.n >= refusalsAtMost {
+	if at, ok := r.recorded[key]; ok && now.Sub(at) < refusalEvery || r.n >= refusalsAtMost {
 		return false
 	}
-	r.told[key] = now
+	r.recorded[key] = now
 	r.n++
 	return true
 }

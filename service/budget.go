@@ -63,7 +63,7 @@ func (tx *txn) withinBudget(agents []string) (list []string, until task.Time, er
 func (tx *txn) recordUsage(r *task.Run, lines []task.Message) error {
 	now := r.Usage
 	for _, m := range lines {
-		now = now.Plus(task.ToldUse(m.Type, m.Data))
+		now = now.Plus(task.ReportedUsage(m.Type, m.Data))
 	}
 	if now == r.Usage {
 		return nil

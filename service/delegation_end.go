@@ -68,9 +68,9 @@ func (tx *txn) runDelegated(parent, tk *task.Task) (bool, error) {
 	return tx.DelegatedBy(parent.OpenRunID, tk.ID)
 }
 
-// untoldDelegations names the delegations of a run that have ended without the
+// unreceivedDelegations names the delegations of a run that have ended without the
 // run being told, "" if there is none: one more run follows and starts from it.
-func (tx *txn) untoldDelegations(r *task.Run) (string, error) {
+func (tx *txn) unreceivedDelegations(r *task.Run) (string, error) {
 	list, err := tx.UnreceivedDelegations(r.ID)
 	if err != nil || len(list) == 0 {
 		return "", err

@@ -114,7 +114,7 @@ func delegationState(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, e
 	if err != nil {
 		return d, err
 	}
-	told, files, seen, err := rx.Told(r.ID)
+	told, files, seen, err := rx.ReportedWork(r.ID)
 	if err != nil {
 		return d, err
 	}

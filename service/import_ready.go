@@ -48,7 +48,7 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 			p.Report.Note("todos.json", "the todo list of %s, which is not an agent here, waits for one of that name", l.Agent)
 		}
 	}
-	o.tell()
+	o.reportUnknown()
 	return &ReadyImport{p}, p.Report.Err()
 }
 
@@ -205,8 +205,8 @@ func (o *owners) name(author string) string {
 	return author
 }
 
-// tell names every unknown owner with what helps.
-func (o *owners) tell() {
+// reportUnknown names every unknown owner with what helps.
+func (o *owners) reportUnknown() {
 	ids := []string{}
 	for _, a := range o.s.agents.Agents() {
 		ids = append(ids, a.ID)

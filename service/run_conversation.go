@@ -51,7 +51,7 @@ func conversation(rx *db.Rx, id task.ID, room int) (list []task.Exchange, err er
 		if err != nil || r.Spec == nil {
 			return nil, err
 		}
-		lines, whole, err := rx.Said(id)
+		lines, whole, err := rx.RunConversation(id)
 		if err != nil {
 			return nil, err
 		}

@@ -119,7 +119,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		return err
 	}
 	if f.State.Status == task.RunCompleted && !r.FollowUp {
-		if r.News, err = tx.untoldDelegations(r); err != nil {
+		if r.News, err = tx.unreceivedDelegations(r); err != nil {
 			return err
 		}
 		r.FollowUp = r.News != ""

@@ -154,25 +154,25 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		if r, err = tx.reportedRunning(id, h); err != nil {
 			return 0, err
 		}
-		known := r.Told + 1 - from
+		known := r.ReportedEvents + 1 - from
 		if known < 0 {
-			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send the missing events first", r.Told+1, from)
+			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send the missing events first", r.ReportedEvents+1, from)
 		}
 		if news = lines[min(known, int64(len(lines))):]; len(news) == 0 {
-			return r.Told + 1, nil
+			return r.ReportedEvents + 1, nil
 		}
 		size := 0
 		for _, l := range news {
 			size += len(l.Content) + len(l.Data) + 64
 		}
-		if r.ToldBytes+int64(size) > task.MaxReported {
+		if r.ReportedBytes+int64(size) > task.MaxReported {
 			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d of %d bytes are used",
-				r.ToldBytes, task.MaxReported)
+				r.ReportedBytes, task.MaxReported)
 		}
-		if err := tx.AddTold(id, len(news), size); err != nil {
+		if err := tx.AddReportedEvents(id, len(news), size); err != nil {
 			return 0, err
 		}
-		return r.Told + 1 + int64(len(news)), tx.appendLines(r, news)
+		return r.ReportedEvents + 1 + int64(len(news)), tx.appendLines(r, news)
 	})
 	if err == nil && s.config().TaskTool.Verbose && r.Delegated() {
 		s.logLines(ctx, r, news)

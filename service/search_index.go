@@ -22,7 +22,7 @@ func (s *Service) Index(ctx context.Context) error {
 		for _, x := range []*indexing{open, archived} {
 			more, err := x.next(ctx)
 			if err == nil {
-				err = x.tell(ctx, more)
+				err = x.logProgress(ctx, more)
 			}
 			if err != nil {
 				return err
@@ -71,25 +71,25 @@ func (s *Service) indexArchived(ctx context.Context) (bool, error) {
 
 // indexing brings an index up to date.
 type indexing struct {
-	s     *Service
-	name  string
-	next  func(context.Context) (more bool, err error) // makes the next writes
-	state func(*db.Rx) (db.IndexState, error)
-	told  int // per cent, in the log
+	s             *Service
+	name          string
+	next          func(context.Context) (more bool, err error) // makes the next writes
+	state         func(*db.Rx) (db.IndexState, error)
+	loggedPercent int // per cent, in the log
 }
 
-// tell says in the log how far an index has come that is far behind.
-func (x *indexing) tell(ctx context.Context, more bool) error {
+// logProgress says in the log how far an index has come that is far behind.
+func (x *indexing) logProgress(ctx context.Context, more bool) error {
 	if !more {
-		if x.told > 0 {
+		if x.loggedPercent > 0 {
 			x.s.log.Info(x.name + ": the index is up to date")
 		}
-		x.told = 0
+		x.loggedPercent = 0
 		return nil
 	}
 	state, err := read(ctx, x.s, x.state)
-	if p := Indexing(state); err == nil && p >= x.told+10 {
-		x.told = p
+	if p := Indexing(state); err == nil && p >= x.loggedPercent+10 {
+		x.loggedPercent = p
 		x.s.log.Info(x.name+": indexing", "percent", p, "behind", state.Behind)
 	}
 	return err

@@ -316,24 +316,24 @@ type Run struct {
 	EndedAt         Time             `json:"endedAt,omitzero"`
 	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`
 
-	News         string `json:"-"` // what happened while it was open: why its follow-up run starts
-	Server       string `json:"-"` // that executes it, or is to; "" any, or the only one
-	Lease        int64  `json:"-"` // fences the runner's writes; grows with each start
-	LeaseExpires Time   `json:"-"`
-	ClaimID      int64  `json:"-"` // the task claim that the run holds
-	Spec         *Spec  `json:"-"` // frozen while an approval is needed, and at the start
-	Ask          *Ask   `json:"-"` // what bounds it: of a delegated run, or of one that runs with somebody's lesser rights
-	TreeRun      ID     `json:"-"` // the run in whose limits its tokens and cost count, or 0
-	AskedToken   ID     `json:"-"` // the token with which a person, or a program for them, asked for it, or 0
-	PID          int    `json:"-"`
-	PIDStart     string `json:"-"` // start time of the process, in kernel ticks
-	BootID       string `json:"-"`
-	ClosingAt    Time   `json:"-"` // when it ends that has closed its own task; 0: it has not
-	Worker       ID     `json:"-"` // token of the worker that executes it; 0: this server does
-	Told         int64  `json:"-"` // events told over the API at this start
-	ToldBytes    int64  `json:"-"` // and their bytes
-	Session      string `json:"-"` // the conversation of its program, to continue after a cut; at most MaxSession bytes
-	Folder       string `json:"-"` // the name of the folder that holds it, and the run's own files
+	News           string `json:"-"` // what happened while it was open: why its follow-up run starts
+	Server         string `json:"-"` // that executes it, or is to; "" any, or the only one
+	Lease          int64  `json:"-"` // fences the runner's writes; grows with each start
+	LeaseExpires   Time   `json:"-"`
+	ClaimID        int64  `json:"-"` // the task claim that the run holds
+	Spec           *Spec  `json:"-"` // frozen while an approval is needed, and at the start
+	Ask            *Ask   `json:"-"` // what bounds it: of a delegated run, or of one that runs with somebody's lesser rights
+	TreeRun        ID     `json:"-"` // the run in whose limits its tokens and cost count, or 0
+	AskedToken     ID     `json:"-"` // the token with which a person, or a program for them, asked for it, or 0
+	PID            int    `json:"-"`
+	PIDStart       string `json:"-"` // start time of the process, in kernel ticks
+	BootID         string `json:"-"`
+	ClosingAt      Time   `json:"-"` // when it ends that has closed its own task; 0: it has not
+	Worker         ID     `json:"-"` // token of the worker that executes it; 0: this server does
+	ReportedEvents int64  `json:"-"` // events told over the API at this start
+	ReportedBytes  int64  `json:"-"` // and their bytes
+	Session        string `json:"-"` // the conversation of its program, to continue after a cut; at most MaxSession bytes
+	Folder         string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
 
 // WhyText is what made a run start, on one line and as people name actors.

@@ -23,9 +23,9 @@ func (u Usage) Final(end Usage) Usage {
 	}
 }
 
-// ToldUse is what a line of a transcript adds to the use of its run. Lines that
+// ReportedUsage is what a line of a transcript adds to the use of its run. Lines that
 // are not as they should be add nothing: they are a program's own words.
-func ToldUse(typ string, data []byte) Usage {
+func ReportedUsage(typ string, data []byte) Usage {
 	switch typ {
 	case "tool_call":
 		return Usage{ToolCalls: 1}

@@ -66,7 +66,7 @@ func (f *Folder) Watch(ctx context.Context, onChange func(ids []string)) error {
 			}
 			f.Reload()
 		case <-f.kick:
-			f.tell(onChange)
+			f.notify(onChange)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func concerns(e fsnotify.Event, dir string) bool {
 		!strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ext)
 }
 
-func (f *Folder) tell(onChange func([]string)) {
+func (f *Folder) notify(onChange func([]string)) {
 	f.mu.Lock()
 	ids := slices.Sorted(maps.Keys(f.changed))
 	clear(f.changed)

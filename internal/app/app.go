@@ -269,13 +269,13 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 			"public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
 	}
 	in.opt.Log.Info("serving", "address", ln.Addr().String(), "data", in.Config.Data, "version", o.Build.Version)
-	in.tell(o.Manager.Ready("Serving on " + base))
+	in.logNotifyError(o.Manager.Ready("Serving on " + base))
 	defer in.feedWatchdog(o.Manager, clock.Alive)()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		in.opt.Log.Info("stopping")
-		in.tell(o.Manager.Stopping("Stopping: returning runs to the queue, answering the last requests"))
+		in.logNotifyError(o.Manager.Stopping("Stopping: returning runs to the queue, answering the last requests"))
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -347,11 +347,11 @@ func (in *Instance) reread(ctx context.Context, o ServeOptions, base string) {
 	for {
 		select {
 		case <-o.Hangup:
-			in.tell(o.Manager.Reloading())
+			in.logNotifyError(o.Manager.Reloading())
 			in.opt.Log.Info("SIGHUP: reloading agent definitions and configuration")
 			in.reloadSettings(ctx) // before the definitions, which refer to its runners
 			in.Agents.Reload()
-			in.tell(o.Manager.Ready("Serving on " + base))
+			in.logNotifyError(o.Manager.Ready("Serving on " + base))
 		case <-ctx.Done():
 			return
 		}

@@ -8,8 +8,8 @@ import (
 	"taskyard/internal/systemd"
 )
 
-// tell logs an error of a notification to the service manager.
-func (in *Instance) tell(err error) {
+// logNotifyError logs an error of a notification to the service manager.
+func (in *Instance) logNotifyError(err error) {
 	if err != nil {
 		in.opt.Log.Warn("failed to notify the service manager", "error", err)
 	}
@@ -28,7 +28,7 @@ func (in *Instance) feedWatchdog(m *systemd.Notifier, alive func() bool) (stop f
 	loop.Go(func() {
 		for {
 			if alive() {
-				in.tell(m.Watchdog())
+				in.logNotifyError(m.Watchdog())
 			} else {
 				in.opt.Log.Error("the clock has stopped: the watchdog is not notified")
 			}

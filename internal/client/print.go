@@ -111,7 +111,7 @@ func (e *Env) say(format string, args ...any) { fmt.Fprintf(e.Stdout, format+"\n
 // answer prints the server's JSON unchanged, or otherwise text. In both cases,
 // it reports on stderr what the server left out because of its size.
 func (e *Env) answer(raw []byte, people func()) error {
-	defer e.tellCut(raw)
+	defer e.printTruncation(raw)
 	if !e.JSON {
 		people()
 		return nil
@@ -195,9 +195,9 @@ func (e *Env) more(flag, next string) {
 // Printable makes an untrusted text safe for a terminal; it keeps line breaks.
 func Printable(s string) string { return printableLines(s) }
 
-// tellCut reports what an answer leaves out because of its size, and how to
+// printTruncation reports what an answer leaves out because of its size, and how to
 // read on.
-func (e *Env) tellCut(raw []byte) {
+func (e *Env) printTruncation(raw []byte) {
 	var a struct {
 		ID        task.ID
 		CutBySize bool

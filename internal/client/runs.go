@@ -34,7 +34,7 @@ type shownRun struct {
 	ranWork
 	Spec     *task.Spec         `json:"spec"`
 	Enforced []task.Enforcement `json:"enforcement"`
-	Said     []task.RunMessage  `json:"said"`
+	Messages []task.RunMessage  `json:"said"`
 }
 
 // RunList lists runs.
@@ -109,7 +109,7 @@ func (e *Env) showRun(r *shownRun) {
 		e.say("\nTo decide: taskyard run allow %s %d", r.ID, r.Permission.N)
 		e.say("       or: taskyard run deny %s %d --reason TEXT", r.ID, r.Permission.N)
 	}
-	e.showSaid(r.Said)
+	e.showSaid(r.Messages)
 	e.showWork(&r.ranWork)
 	e.showApproval(r)
 }

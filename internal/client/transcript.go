@@ -60,7 +60,7 @@ func transcriptText(m *task.Message) string {
 			}
 		}
 	case m.Type == "usage" && m.Content == "":
-		if u := task.ToldUse(m.Type, m.Data); u != (task.Usage{}) {
+		if u := task.ReportedUsage(m.Type, m.Data); u != (task.Usage{}) {
 			mark := approx(u.Estimated)
 			return fmt.Sprintf("%s%d tokens in, %s%d out, %s%s", mark, u.TokensIn, mark, u.TokensOut, mark, usd(u.CostUSD))
 		}

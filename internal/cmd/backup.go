@@ -87,7 +87,7 @@ func (c *restoreCmd) Run(e *Env) error {
 		return err
 	}
 	c.report(e.Stdout, cfg.Data, r)
-	c.tell(e.Stdout, r.Rights)
+	c.printRevived(e.Stdout, r.Rights)
 	return nil
 }
 
@@ -109,8 +109,8 @@ func (c *restoreCmd) report(out io.Writer, data string, r app.Restored) {
 	}
 }
 
-// tell prints which revoked rights the backup restores.
-func (c *restoreCmd) tell(out io.Writer, v db.Revived) {
+// printRevived prints which revoked rights the backup restores.
+func (c *restoreCmd) printRevived(out io.Writer, v db.Revived) {
 	if !v.Compared {
 		fmt.Fprintln(out, "there was no previous database to compare with: tokens that were revoked since "+
 			"the backup are valid again; list them with taskyard token list")

@@ -57,7 +57,7 @@ const notAMessage = "Invalid request: it is not a message of JSON-RPC 2.0, an ob
 // refusals converts plain-text errors of the SDK to JSON-RPC answers.
 type refusals struct {
 	http.ResponseWriter
-	said *bytes.Buffer // text of the error; nil: no error
+	text *bytes.Buffer // text of the error; nil: no error
 }
 
 // Unwrap is for http.ResponseController.
@@ -66,25 +66,25 @@ func (r *refusals) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // WriteHeader holds an error back.
 func (r *refusals) WriteHeader(status int) {
 	if status == http.StatusBadRequest && strings.HasPrefix(r.Header().Get("Content-Type"), "text/plain") {
-		r.said = &bytes.Buffer{}
+		r.text = &bytes.Buffer{}
 		return
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *refusals) Write(b []byte) (int, error) {
-	if r.said != nil {
-		return r.said.Write(b)
+	if r.text != nil {
+		return r.text.Write(b)
 	}
 	return r.ResponseWriter.Write(b)
 }
 
 // end writes the answer for an error.
 func (r *refusals) end(body []byte) {
-	if r.said == nil {
+	if r.text == nil {
 		return
 	}
-	status, answer := misread(body, strings.TrimSpace(r.said.String()))
+	status, answer := misread(body, strings.TrimSpace(r.text.String()))
 	r.Header().Set("Content-Type", "application/json")
 	r.Header().Del("Content-Length")
 	r.ResponseWriter.WriteHeader(status)

@@ -28,12 +28,12 @@ type sink struct {
 	done   bool
 	next   int64 // number of the first event in the queue
 
-	news  chan struct{}
-	ended chan struct{}
+	wakeup chan struct{}
+	ended  chan struct{}
 }
 
 func newSink(c *execution) *sink {
-	s := &sink{c: c, next: 1, news: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &sink{c: c, next: 1, wakeup: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.room = sync.NewCond(&s.mu)
 	go s.send()
 	return s
@@ -55,12 +55,12 @@ func (s *sink) Event(e supervise.Event) {
 		return
 	}
 	s.queue = append(s.queue, task.RunLine{Type: e.Type, Text: e.Text, Data: reportedData(e.Data)})
-	s.tell()
+	s.wake()
 }
 
-func (s *sink) tell() {
+func (s *sink) wake() {
 	select {
-	case s.news <- struct{}{}:
+	case s.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -71,7 +71,7 @@ func (s *sink) close() {
 	s.mu.Lock()
 	s.done = true
 	s.mu.Unlock()
-	s.tell()
+	s.wake()
 	<-s.ended
 }
 
@@ -79,7 +79,7 @@ func (s *sink) send() {
 	defer close(s.ended)
 	for {
 		select {
-		case <-s.news:
+		case <-s.wakeup:
 		case <-s.c.lost.Done():
 			s.stopListening()
 			return

@@ -59,7 +59,7 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 	if input == nil {
 		input = c.input // as reported before
 	}
-	t.tell(c, line)
+	t.reportCall(c, line)
 	title, kind := c.title, c.kind
 	need, known := needs[kind]
 	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.Spec.Plan.Tools, tool) })
@@ -80,7 +80,7 @@ func (t *talk) permission(id, params json.RawMessage, line []byte) {
 func callInput(c *acp.ToolCallUpdate) any {
 	if c.RawInput == nil {
 		var input map[string]any
-		if json.Unmarshal([]byte(said(c.Content)), &input) == nil {
+		if json.Unmarshal([]byte(contentText(c.Content)), &input) == nil {
 			return input
 		}
 	}

@@ -41,38 +41,38 @@ func (t *talk) send(m message) {
 // time.
 func (t *talk) request(method string, params any, next func(json.RawMessage)) {
 	t.step++
-	t.next, t.refuse = next, t.refused
+	t.next, t.onError = next, t.handleError
 	t.send(message{ID: fmt.Append(nil, t.step), Method: method, Params: params})
 }
 
 // decode parses a result. If that fails, the conversation ends.
 func (t *talk) decode(raw json.RawMessage, v any) bool {
 	if err := json.Unmarshal(raw, v); err != nil {
-		t.giveUp(supervise.Failed(task.PhaseProtocol, "Its answer cannot be read: "+err.Error()))
+		t.fail(supervise.Failed(task.PhaseProtocol, "Its answer cannot be read: "+err.Error()))
 		return false
 	}
 	return true
 }
 
-// giveUp ends the conversation with an outcome.
-func (t *talk) giveUp(o supervise.Outcome) {
+// fail ends the conversation with an outcome.
+func (t *talk) fail(o supervise.Outcome) {
 	t.flush(false)
 	t.failed = &o
 	t.next = nil
-	t.hangUp()
+	t.finish()
 }
 
-// refused handles an error response in the usual way.
-func (t *talk) refused(e *acp.RequestError) {
+// handleError handles an error response in the usual way.
+func (t *talk) handleError(e *acp.RequestError) {
 	text := e.Message
 	if detail, err := json.Marshal(e.Data); err == nil && e.Data != nil {
 		text += " " + string(detail)
 	}
 	switch {
 	case e.Code == authRequired || supervise.BlamesCredentials(text):
-		t.giveUp(supervise.RefusedCredentials(text))
+		t.fail(supervise.RefusedCredentials(text))
 	default:
-		t.giveUp(supervise.Failed(task.PhaseError, fmt.Sprintf("It answered with error %d: %s", e.Code, text)))
+		t.fail(supervise.Failed(task.PhaseError, fmt.Sprintf("It answered with error %d: %s", e.Code, text)))
 	}
 }
 
@@ -108,7 +108,7 @@ func (t *talk) answer(result json.RawMessage, e *acp.RequestError) {
 	next := t.next
 	t.next = nil
 	if e != nil {
-		t.refuse(e)
+		t.onError(e)
 		return
 	}
 	next(result)

@@ -15,7 +15,7 @@ func TestNoRunnerRevealsASecret(t *testing.T) {
 		s.Plan.Env = []string{runnertest.LoginName}
 		return s
 	}
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"in chunks": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			return runnertest.Run(t, agent("leak"), spec(t))
 		},

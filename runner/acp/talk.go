@@ -30,15 +30,15 @@ type talk struct {
 	session acp.SessionId // "" until known
 	decided []decision    // by people, not yet reported
 
-	step   int // ID of our last request
-	next   func(json.RawMessage)
-	refuse func(*acp.RequestError)
-	result *acp.PromptResponse
-	failed *supervise.Outcome
-	texts  texts
-	tools  map[acp.ToolCallId]*tool
-	calls  []*tool // begun and not reported yet, oldest first
-	spent  float64 // US dollars, as last reported
+	step    int // ID of our last request
+	next    func(json.RawMessage)
+	onError func(*acp.RequestError)
+	result  *acp.PromptResponse
+	failed  *supervise.Outcome
+	texts   texts
+	tools   map[acp.ToolCallId]*tool
+	calls   []*tool // begun and not reported yet, oldest first
+	spent   float64 // US dollars, as last reported
 
 	agent   string // name of the agent
 	counted bool   // token usage is reported per turn
@@ -82,18 +82,18 @@ func (t *talk) Closed(s supervise.Stream) {
 	if s == supervise.Stdout {
 		t.stopAsking()
 		t.flush(false)
-		t.tellAll()
+		t.reportPendingCalls()
 	}
 }
 
-// hangUp closes stdin. An agent that keeps running is stopped, with the outcome
+// finish closes stdin. An agent that keeps running is stopped, with the outcome
 // that it has reached.
-func (t *talk) hangUp() {
+func (t *talk) finish() {
 	t.mu.Lock()
 	t.session = "" // there is nothing left to cancel
 	t.mu.Unlock()
 	t.CloseInput()
-	t.EndSoon(new(t.reached()))
+	t.EndSoon(new(t.outcome()))
 }
 
 // initialized opens a session with our MCP server.
@@ -103,7 +103,7 @@ func (t *talk) initialized(raw json.RawMessage) {
 		return
 	}
 	if r.ProtocolVersion != acp.ProtocolVersionNumber {
-		t.giveUp(supervise.Permanent(task.PhaseProtocol, fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d",
+		t.fail(supervise.Permanent(task.PhaseProtocol, fmt.Sprintf("It speaks version %d of the Agent Client Protocol, not %d",
 			r.ProtocolVersion, acp.ProtocolVersionNumber)))
 		return
 	}
@@ -126,13 +126,13 @@ func (t *talk) open(r acp.InitializeResponse, first bool) {
 	if !first || method == "" {
 		return
 	}
-	t.refuse = func(e *acp.RequestError) {
+	t.onError = func(e *acp.RequestError) {
 		if e.Code != authRequired {
-			t.refused(e)
+			t.handleError(e)
 			return
 		}
 		t.request(acp.AgentMethodAuthenticate, acp.AuthenticateRequest{MethodId: method}, func(json.RawMessage) { t.open(r, false) })
-		t.refuse = func(e *acp.RequestError) { t.giveUp(supervise.RefusedCredentials(e.Message)) }
+		t.onError = func(e *acp.RequestError) { t.fail(supervise.RefusedCredentials(e.Message)) }
 	}
 }
 
@@ -168,7 +168,7 @@ func (t *talk) choose(model string, offered []acp.ModelInfo) {
 		}
 		names = append(names, modelName(m.ModelId))
 	}
-	t.giveUp(supervise.Permanent(task.PhaseError, "It does not offer the model "+model+": it has "+strings.Join(names, ", ")))
+	t.fail(supervise.Permanent(task.PhaseError, "It does not offer the model "+model+": it has "+strings.Join(names, ", ")))
 }
 
 // modelName returns the model name within an ID that also contains its
@@ -184,7 +184,7 @@ func (t *talk) prompt(json.RawMessage) {
 
 // turn prompts the agent. The answer begins a new text.
 func (t *talk) turn(text string) {
-	t.texts.cut = true
+	t.texts.messageEnded = true
 	t.request(acp.AgentMethodSessionPrompt,
 		acp.PromptRequest{SessionId: t.session, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}, t.prompted)
 }
@@ -197,7 +197,7 @@ func (t *talk) prompted(raw json.RawMessage) {
 		return
 	}
 	t.flush(false)
-	t.tellAll()
+	t.reportPendingCalls()
 	t.endUsage(&r, raw)
 	if r.StopReason == acp.StopReasonEndTurn && t.Stopped() == nil {
 		if texts := t.Messages(); len(texts) > 0 {
@@ -206,7 +206,7 @@ func (t *talk) prompted(raw json.RawMessage) {
 		}
 	}
 	t.result = &r
-	t.hangUp()
+	t.finish()
 }
 
 // Interrupt asks the agent to stop, if it has a session.
@@ -228,7 +228,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	case stop != nil:
 		return *stop
 	case t.failed != nil || t.result != nil:
-		return t.reached()
+		return t.outcome()
 	}
 	if bad := t.Abnormal(e); bad != nil {
 		return *bad
@@ -236,8 +236,8 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastOutput())
 }
 
-// reached returns the outcome of a finished conversation.
-func (t *talk) reached() supervise.Outcome {
+// outcome returns the outcome of a finished conversation.
+func (t *talk) outcome() supervise.Outcome {
 	if t.failed != nil {
 		return *t.failed
 	}
@@ -261,7 +261,7 @@ func (t *talk) reached() supervise.Outcome {
 }
 
 func (t *talk) summary() supervise.Outcome {
-	last := t.texts.said.Last(task.MaxSummaryRun)
+	last := t.texts.message.Last(task.MaxSummaryRun)
 	switch {
 	case last == "" && t.denied != "":
 		return supervise.Failed(task.PhaseError, supervise.NoResult+" after a call was denied: "+t.denied)

@@ -22,23 +22,23 @@ const (
 
 // texts joins the chunks of a text, which can be as small as a word.
 type texts struct {
-	typ  string // type of the resulting event
-	red  *task.Redactor
-	buf  strings.Builder
-	said supervise.Tail // the current message, or else the last one: the text after the last tool call
-	cut  bool           // the next chunk begins a new message
+	typ          string // type of the resulting event
+	red          *task.Redactor
+	buf          strings.Builder
+	message      supervise.Tail // the current message, or else the last one: the text after the last tool call
+	messageEnded bool           // the next chunk begins a new message
 }
 
 // tool is a tool call. Agents describe it in several updates, but the
 // transcript has one entry: with the title and input at the time of the call,
 // because the first update often has neither.
 type tool struct {
-	id    acp.ToolCallId
-	title string
-	kind  acp.ToolKind
-	input any
-	told  bool // it is in the transcript
-	over  bool
+	id       acp.ToolCallId
+	title    string
+	kind     acp.ToolKind
+	input    any
+	reported bool // it is in the transcript
+	ended    bool
 }
 
 // update handles one session/update.
@@ -77,31 +77,31 @@ func (t *talk) chunk(typ string, c acp.ContentBlock) {
 		t.texts.red = t.Redactor()
 	}
 	t.texts.typ = typ
-	t.say(t.texts.red.Write([]byte(task.CleanText(c.Text.Text))))
+	t.appendText(t.texts.red.Write([]byte(task.CleanText(c.Text.Text))))
 	if t.texts.buf.Len() > maxChunks {
 		t.flush(true)
 	}
 }
 
-// say appends text to the current message. It redacts the text, because a
+// appendText appends text to the current message. It redacts the text, because a
 // secret may be split across chunks.
-func (t *talk) say(text []byte) {
+func (t *talk) appendText(text []byte) {
 	t.texts.buf.Write(text)
 	if t.texts.typ != supervise.EventText || len(text) == 0 {
 		return
 	}
-	if t.texts.cut {
-		t.texts.said.Reset()
-		t.texts.cut = false
+	if t.texts.messageEnded {
+		t.texts.message.Reset()
+		t.texts.messageEnded = false
 	}
-	t.texts.said.Limit = 4 * task.MaxSummaryRun
-	t.texts.said.Add(string(text))
+	t.texts.message.Limit = 4 * task.MaxSummaryRun
+	t.texts.message.Add(string(text))
 }
 
 // flush reports the buffered text; more means that it may continue.
 func (t *talk) flush(more bool) {
 	if !more && t.texts.red != nil {
-		t.say(t.texts.red.Close())
+		t.appendText(t.texts.red.Close())
 	}
 	text := t.texts.buf.String()
 	if text == "" {
@@ -130,18 +130,18 @@ func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status
 	in, out any, content []acp.ToolCallContent, line []byte,
 ) {
 	t.flush(false)
-	t.texts.cut = true
+	t.texts.messageEnded = true
 	c := t.ensureTool(id)
 	c.learn(title, kind, in)
 	if status == nil || *status == acp.ToolCallStatusPending {
 		return
 	}
-	t.tell(c, line)
-	if c.over || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
+	t.reportCall(c, line)
+	if c.ended || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
 		return
 	}
-	c.over = true
-	text := said(content)
+	c.ended = true
+	text := contentText(content)
 	if text == "" && out != nil {
 		if b, err := json.Marshal(out); err == nil {
 			text = string(b)
@@ -159,7 +159,7 @@ func (t *talk) ensureTool(id acp.ToolCallId) *tool {
 			clear(t.tools)
 		}
 		if len(t.calls) >= maxBegun {
-			t.tell(t.calls[0], nil)
+			t.reportCall(t.calls[0], nil)
 		}
 		c = &tool{id: key}
 		t.tools[key] = c
@@ -176,18 +176,18 @@ func (c *tool) learn(title *string, kind *acp.ToolKind, input any) {
 	if kind != nil {
 		c.kind = acp.ToolKind(task.ClipChars(string(*kind), maxName))
 	}
-	if m, ok := input.(map[string]any); input != nil && (!ok || len(m) > 0) && !c.told {
+	if m, ok := input.(map[string]any); input != nil && (!ok || len(m) > 0) && !c.reported {
 		c.input = input
 	}
 }
 
-// tell reports a call, after those that began before it.
-func (t *talk) tell(c *tool, line []byte) {
-	if c.told {
+// reportCall reports a call, after those that began before it.
+func (t *talk) reportCall(c *tool, line []byte) {
+	if c.reported {
 		return
 	}
 	for i, other := range t.calls {
-		other.told = true
+		other.reported = true
 		t.Event(supervise.EventToolCall, other.title, map[string]any{"id": other.id, "kind": other.kind, "input": other.input}, line)
 		other.input = nil
 		if other == c {
@@ -197,15 +197,15 @@ func (t *talk) tell(c *tool, line []byte) {
 	}
 }
 
-// tellAll reports the calls that were begun but never executed.
-func (t *talk) tellAll() {
+// reportPendingCalls reports the calls that were begun but never executed.
+func (t *talk) reportPendingCalls() {
 	if n := len(t.calls); n > 0 {
-		t.tell(t.calls[n-1], nil)
+		t.reportCall(t.calls[n-1], nil)
 	}
 }
 
-// said returns the text in the content of a call.
-func said(content []acp.ToolCallContent) string {
+// contentText returns the text in the content of a call.
+func contentText(content []acp.ToolCallContent) string {
 	var parts []string
 	for _, c := range content {
 		switch {

@@ -35,7 +35,7 @@ func (s *modelLoop) callAll(ctx context.Context, calls []model.Call) *supervise.
 		m.Results = append(m.Results, model.Result{CallID: c.ID, Text: cutResult(a.Text), IsError: a.IsError})
 		// Waiting for another run, or watching it, is not a loop.
 		waited := following[c.Name] || c.Name == "task" && time.Since(begin) >= time.Second
-		if !waited && s.guard.again(c, a.Text) {
+		if !waited && s.repeats.tooOften(c, a.Text) {
 			return new(supervise.Failed(task.PhaseError, fmt.Sprintf("It went round in circles: the same call of %s brought "+
 				"the same result %d times in %d calls", task.CutText(c.Name, 100), maxSame, lastCalls)))
 		}
@@ -122,8 +122,8 @@ type repeats struct {
 	next int
 }
 
-// again records a call and reports whether it has been repeated too often.
-func (r *repeats) again(c model.Call, result string) bool {
+// tooOften records a call and reports whether it has been repeated too often.
+func (r *repeats) tooOften(c model.Call, result string) bool {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", c.Name, canonical(c.Args), result)
 	sum := [sha256.Size]byte(h.Sum(nil))

@@ -13,22 +13,22 @@ import (
 // noResult replaces the result of a call that was not recorded.
 const noResult = "[no result: the run ended meanwhile]"
 
-// recall puts the conversation of earlier runs before the prompt, verbatim as
+// restoreHistory puts the conversation of earlier runs before the prompt, verbatim as
 // far as the transcript has it, so that it hits the provider's cache.
-func (s *modelLoop) recall(list []task.Exchange) {
+func (s *modelLoop) restoreHistory(list []task.Exchange) {
 	for _, e := range list {
-		s.say(s.Clean(e.Prompt))
+		s.addText(s.Clean(e.Prompt))
 		p := replay{s: s}
 		for _, l := range e.Lines {
 			p.line(l)
 		}
 		p.end()
 	}
-	s.recalled = len(s.history)
+	s.restored = len(s.history)
 }
 
-// say adds text to the next message for the model.
-func (s *modelLoop) say(text string) {
+// addText adds text to the next message for the model.
+func (s *modelLoop) addText(text string) {
 	if n := len(s.history); n > 0 && s.history[n-1].Role == model.User { // not sent yet
 		last := &s.history[n-1]
 		last.Text = strings.TrimPrefix(last.Text+"\n\n"+text, "\n\n")
@@ -38,18 +38,18 @@ func (s *modelLoop) say(text string) {
 	s.remember(model.Message{Role: model.User, Text: text})
 }
 
-// forget removes the earlier conversation again.
-func (s *modelLoop) forget() {
-	s.history, s.size, s.recalled = nil, 0, 0
-	s.say(s.Spec.Plan.Prompt)
+// dropHistory removes the earlier conversation again.
+func (s *modelLoop) dropHistory() {
+	s.history, s.size, s.restored = nil, 0, 0
+	s.addText(s.Spec.Plan.Prompt)
 }
 
 // replay converts the lines of a transcript to messages.
 type replay struct {
-	s       *modelLoop
-	reply   model.Message
-	results []model.Result
-	whole   bool // the usage of the reply was reported: its calls follow
+	s         *modelLoop
+	reply     model.Message
+	results   []model.Result
+	usageSeen bool // the usage of the reply was reported: its calls follow
 }
 
 func (p *replay) line(l task.Message) {
@@ -63,15 +63,15 @@ func (p *replay) line(l task.Message) {
 	text := p.s.Clean(l.Content)
 	switch l.Type {
 	case supervise.EventText:
-		if p.whole {
+		if p.usageSeen {
 			p.end()
 		}
 		p.reply.Text = strings.TrimPrefix(p.reply.Text+"\n"+text, "\n")
 	case supervise.EventUsage:
-		if p.whole {
+		if p.usageSeen {
 			p.end()
 		}
-		p.whole = true
+		p.usageSeen = true
 	case supervise.EventToolCall:
 		args := cmp.Or(string(p.s.CleanJSON(d.Input)), "{}")
 		p.reply.Calls = append(p.reply.Calls, model.Call{ID: d.ID, Name: d.Tool, Args: json.RawMessage(args)})
@@ -85,7 +85,7 @@ func (p *replay) line(l task.Message) {
 		}
 	case task.TypeMessage:
 		p.end()
-		p.s.say((&task.RunMessage{Author: l.Author, Text: text}).Prompt())
+		p.s.addText((&task.RunMessage{Author: l.Author, Text: text}).Prompt())
 	}
 }
 
@@ -98,7 +98,7 @@ func (p *replay) end() {
 	}
 	if reply.Size() > 0 {
 		if s.history[len(s.history)-1].Role == model.Assistant { // a truncated reply
-			s.say(goOn)
+			s.addText(continuePrompt)
 		}
 		s.remember(reply)
 	}

@@ -59,7 +59,7 @@ func TestARunBeginsWithTheFormerConversation(t *testing.T) {
 	l.play(t, spec)
 	want := `user "First prompt."
 assistant "I loo"
-user ` + fmt.Sprintf("%q", goOn) + `
+user ` + fmt.Sprintf("%q", continuePrompt) + `
 assistant "k first.\nTwice." read({"path":"a"}) read({"path":"b"})
 user "" ="A is [redacted]" ="no such file"
 assistant "" create({"path":"c"})

@@ -24,7 +24,7 @@ func TestMessagesOfPeopleReachTheModel(t *testing.T) {
 			spec.Inbox = in.Spec()
 			rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
 				if e.Type == supervise.EventToolResult {
-					in.Say("use tabs")
+					in.Add("use tabs")
 				}
 			}}
 			out := runnertest.RunWith(t, t.Context(), l, spec, rec)
@@ -43,7 +43,7 @@ func TestMessagesOfPeopleReachTheModel(t *testing.T) {
 			spec.Inbox = in.Spec()
 			rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) {
 				if e.Text == "Done." {
-					in.Say("use tabs")
+					in.Add("use tabs")
 				}
 			}}
 			out := runnertest.RunWith(t, t.Context(), l, spec, rec)
@@ -69,7 +69,7 @@ func TestMessagesOfPeopleReachTheModel(t *testing.T) {
 		l := newLoop(t, "openai", modeltest.Step{Text: "Done."})
 		spec := newSpec(t)
 		spec.Inbox, spec.Plan.Limits.MaxTurns = in.Spec(), 1
-		rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) { in.Say("use tabs") }}
+		rec := &runnertest.Recorder{OnEvent: func(e supervise.Event) { in.Add("use tabs") }}
 		out := runnertest.RunWith(t, t.Context(), l, spec, rec)
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 		if got := in.Delivered(); len(got) != 0 {

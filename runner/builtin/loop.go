@@ -23,8 +23,8 @@ const (
 
 // What the model receives in addition to its prompts.
 const (
-	goOn    = "Your reply was cut off at the length limit. Continue exactly where it ended."
-	closing = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you " +
+	continuePrompt = "Your reply was cut off at the length limit. Continue exactly where it ended."
+	summaryPrompt  = "Summarize this work in 2–3 sentences for readers who will see nothing else: what you " +
 		"found, which files you changed, what is blocking you. Write only the summary."
 )
 
@@ -36,25 +36,25 @@ type modelLoop struct {
 	tools *toolset
 
 	history  []model.Message
-	recalled int // messages in history from earlier runs
+	restored int // messages in history from earlier runs
 
-	size    int // bytes of history
-	sized   int // bytes of history that the model has read or written
-	tokens  int // tokens that the model counted for sized
-	turns   int
-	cuts    int
-	files   []string // changed files, in order
-	guard   repeats
-	said    string  // the last text
-	summary *string // summary with which the run completed its own task
-	trouble error   // internal error, for the log
+	size     int // bytes of history
+	sized    int // bytes of history that the model has read or written
+	tokens   int // tokens that the model counted for sized
+	turns    int
+	cuts     int
+	files    []string // changed files, in order
+	repeats  repeats
+	lastText string  // the last text
+	summary  *string // summary with which the run completed its own task
+	trouble  error   // internal error, for the log
 }
 
 func newModelLoop(b *Runner, spec supervise.Spec, sink supervise.Sink, name string) *modelLoop {
 	s := &modelLoop{Run: supervise.NewRun(spec, sink), b: b, model: name}
 	s.tools = &toolset{agent: spec.Plan.Agent, server: newServerTools(spec)}
-	s.recall(spec.Earlier)
-	s.say(spec.Plan.Prompt)
+	s.restoreHistory(spec.Earlier)
+	s.addText(spec.Plan.Prompt)
 	return s
 }
 
@@ -72,40 +72,40 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		return supervise.Failed(task.PhaseError, "The tools of the server could not be listed: "+err.Error())
 	}
 	for {
-		if out := s.over(); out != nil {
+		if out := s.limitReached(); out != nil {
 			return *out
 		}
-		told := s.hear()
+		told := s.receiveMessages()
 		reply, err := s.turn(ctx)
-		if s.recalled > 0 && s.turns == 0 && tooLong(err) {
+		if s.restored > 0 && s.turns == 0 && tooLong(err) {
 			s.log("The conversation of earlier runs is too long for the model: the run starts without it.")
-			s.forget()
+			s.dropHistory()
 			if told != "" {
-				s.say(told)
+				s.addText(told)
 			}
 			continue
 		}
 		if err != nil {
-			return s.wrong(ctx, err)
+			return s.turnFailure(ctx, err)
 		}
-		if out := s.follow(ctx, reply); out != nil {
+		if out := s.handleReply(ctx, reply); out != nil {
 			return *out
 		}
 	}
 }
 
-// hear adds messages that people sent in the meantime to the conversation, and
+// receiveMessages adds messages that people sent in the meantime to the conversation, and
 // returns their text.
-func (s *modelLoop) hear() (said string) {
-	if said = strings.Join(s.Messages(), "\n\n"); said != "" {
-		s.say(said)
+func (s *modelLoop) receiveMessages() (text string) {
+	if text = strings.Join(s.Messages(), "\n\n"); text != "" {
+		s.addText(text)
 	}
-	return said
+	return text
 }
 
-// over returns the outcome of a limit that is reached before the next model
+// limitReached returns the outcome of a limit that is reached before the next model
 // call, or nil.
-func (s *modelLoop) over() *supervise.Outcome {
+func (s *modelLoop) limitReached() *supervise.Outcome {
 	switch l := s.Spec.Plan.Limits; {
 	case l.MaxTurns > 0 && s.turns >= l.MaxTurns:
 		return new(supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", s.turns, l.MaxTurns)))
@@ -119,11 +119,11 @@ func (s *modelLoop) over() *supervise.Outcome {
 	return nil
 }
 
-// follow acts on a reply; nil means that the conversation continues.
-func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcome {
+// handleReply acts on a reply; nil means that the conversation continues.
+func (s *modelLoop) handleReply(ctx context.Context, r model.Reply) *supervise.Outcome {
 	text := strings.TrimSpace(r.Text)
 	if text != "" {
-		s.said = text
+		s.lastText = text
 	}
 	switch {
 	case r.Stop == model.StopRefusal:
@@ -145,9 +145,9 @@ func (s *modelLoop) follow(ctx context.Context, r model.Reply) *supervise.Outcom
 		if s.cuts++; s.cuts >= maxCuts {
 			return new(supervise.Failed(task.PhaseError, fmt.Sprintf("%d replies in a row were cut at the maximum length", s.cuts)))
 		}
-		s.remember(model.Message{Role: model.User, Text: goOn})
+		s.remember(model.Message{Role: model.User, Text: continuePrompt})
 		return nil
-	case s.over() == nil && s.hear() != "": // otherwise the next run reads it
+	case s.limitReached() == nil && s.receiveMessages() != "": // otherwise the next run reads it
 		s.cuts = 0
 		return nil
 	}
@@ -161,8 +161,8 @@ func tooLong(err error) bool {
 	return errors.As(err, &e) && e.Kind == model.KindContext
 }
 
-// wrong returns the outcome of a failed turn.
-func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
+// turnFailure returns the outcome of a failed turn.
+func (s *modelLoop) turnFailure(ctx context.Context, err error) supervise.Outcome {
 	var e *model.Error
 	var full *noRoomError
 	switch {
@@ -197,11 +197,11 @@ func (s *modelLoop) wrong(ctx context.Context, err error) supervise.Outcome {
 // summary is the one with which the run completed its task, else that of a
 // closing turn, else the last text.
 func (s *modelLoop) closed(ctx context.Context) supervise.Outcome {
-	text := s.said
+	text := s.lastText
 	switch {
 	case s.summary != nil && strings.TrimSpace(*s.summary) != "":
 		text = *s.summary
-	case s.over() == nil:
+	case s.limitReached() == nil:
 		told, err := s.condense(ctx)
 		if ctx.Err() != nil && s.Stopped() == nil {
 			return s.Cut(ctx)
@@ -221,8 +221,8 @@ func (s *modelLoop) condense(ctx context.Context) (string, error) {
 	if err := s.Condensing(); err != nil {
 		return "", err
 	}
-	s.remember(model.Message{Role: model.User, Text: closing})
-	s.log("Taskyard asks: " + closing)
+	s.remember(model.Message{Role: model.User, Text: summaryPrompt})
+	s.log("Taskyard asks: " + summaryPrompt)
 	req := s.request()
 	req.NoCalls = true
 	r, err := s.ask(ctx, req, s.progress, func() {})

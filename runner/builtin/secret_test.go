@@ -12,7 +12,7 @@ import (
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
 	both := "It is " + runnertest.Login + " and ty_token-of-this-run"
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"built-in": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			l := newLoop(t, "anthropic",
 				modeltest.Step{

@@ -66,16 +66,16 @@ func (s *serverTools) list(ctx context.Context, profile string) (list []model.To
 	return list, err
 }
 
-// told is the part of an answer about a task, and the arguments of a summary,
+// taskAnswer is the part of an answer about a task, and the arguments of a summary,
 // that is needed here.
-type told struct {
+type taskAnswer struct {
 	ID      task.ID
 	Status  task.Status
 	Summary string
 }
 
 // call calls a tool. A failed request also becomes a result.
-func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (tools.Result, *told) {
+func (s *serverTools) call(ctx context.Context, name string, args json.RawMessage) (tools.Result, *taskAnswer) {
 	var res struct {
 		Content           []struct{ Type, Text string }
 		StructuredContent json.RawMessage
@@ -89,7 +89,7 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 	for _, c := range res.Content {
 		a.Text += c.Text
 	}
-	var k told
+	var k taskAnswer
 	var said struct{ Summary string }
 	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil || json.Unmarshal(args, &said) != nil {
 		return a, nil

@@ -81,7 +81,7 @@ func (t *toolset) add(tool model.Tool, fromServer bool) {
 
 // call executes a call that is allowed and whose arguments are an object. If
 // the server answered with a task, it returns that too.
-func (t *toolset) call(ctx context.Context, c model.Call) (tools.Result, *told) {
+func (t *toolset) call(ctx context.Context, c model.Call) (tools.Result, *taskAnswer) {
 	fromServer, ok := t.fromServer[c.Name]
 	if !ok {
 		return tools.Result{

@@ -15,7 +15,7 @@ import (
 
 // turn calls the model once and reports the reply as it arrives.
 func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
-	out := &speech{s: s, red: s.Redactor()}
+	out := &textEvents{s: s, red: s.Redactor()}
 	r, err := s.ask(ctx, s.request(), func(d model.Delta) {
 		s.progress(d)
 		if d.Again != nil {
@@ -23,7 +23,7 @@ func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 			s.log(fmt.Sprintf("Asked again, %d of %d, in %.1f s: %v", d.Again.Try, model.Tries, d.Again.Wait.Seconds(), d.Again.Err))
 			return
 		}
-		out.say(d.Text)
+		out.add(d.Text)
 	}, out.end)
 	if err != nil {
 		return r, err
@@ -41,7 +41,7 @@ func (e *noRoomError) Error() string { return e.Reason }
 // it, and reports its usage. on is called with the parts of the reply, end once
 // after them. The reply is added to the conversation.
 func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.Delta), end func()) (model.Reply, error) {
-	most := s.most(req)
+	most := s.maxUsage(req)
 	grant, release, err := s.HoldTurn(ctx, most)
 	if err != nil {
 		return model.Reply{}, err
@@ -66,10 +66,10 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	return r, nil
 }
 
-// most returns the most that a request can use. Text that the model has read
+// maxUsage returns the most that a request can use. Text that the model has read
 // and written counts as the provider reported it; of other text, a token has at
 // least two bytes: English has four per token, code three.
-func (s *modelLoop) most(req model.Request) task.Turn {
+func (s *modelLoop) maxUsage(req model.Request) task.Turn {
 	const each = 2
 	fresh := s.size - s.sized
 	if s.sized == 0 {
@@ -131,19 +131,19 @@ func (s *modelLoop) data(v any) json.RawMessage {
 }
 
 const (
-	speechAt    = 8 << 10     // bytes after which an event is written
-	speechAfter = time.Second // after which whole lines are written
+	textEventSize  = 8 << 10     // bytes after which an event is written
+	textEventDelay = time.Second // after which whole lines are written
 )
 
-// speech groups the small pieces of a reply into events.
-type speech struct {
+// textEvents groups the small pieces of a reply into events.
+type textEvents struct {
 	s     *modelLoop
 	red   *task.Redactor
 	buf   strings.Builder
 	since time.Time // arrival of the oldest text in buf
 }
 
-func (p *speech) say(text string) {
+func (p *textEvents) add(text string) {
 	if text == "" {
 		return
 	}
@@ -152,17 +152,17 @@ func (p *speech) say(text string) {
 	}
 	p.buf.Write(p.red.Write([]byte(text)))
 	switch {
-	case p.buf.Len() >= speechAt:
-		p.tell(p.buf.String(), "")
-	case time.Since(p.since) >= speechAfter:
+	case p.buf.Len() >= textEventSize:
+		p.emit(p.buf.String(), "")
+	case time.Since(p.since) >= textEventDelay:
 		if at := strings.LastIndexByte(p.buf.String(), '\n'); at >= 0 {
-			p.tell(p.buf.String()[:at], p.buf.String()[at+1:])
+			p.emit(p.buf.String()[:at], p.buf.String()[at+1:])
 		}
 	}
 }
 
-// tell writes text as an event; rest waits for the next.
-func (p *speech) tell(text, rest string) {
+// emit writes text as an event; rest waits for the next.
+func (p *textEvents) emit(text, rest string) {
 	if text = task.CleanText(text); strings.TrimSpace(text) != "" {
 		for len(text) > 0 {
 			part := task.CutText(text, supervise.MaxEvent)
@@ -176,8 +176,8 @@ func (p *speech) tell(text, rest string) {
 }
 
 // end writes the remaining text; what follows is a new reply.
-func (p *speech) end() {
+func (p *textEvents) end() {
 	p.buf.Write(p.red.Close())
-	p.tell(p.buf.String(), "")
+	p.emit(p.buf.String(), "")
 	p.red.Reset()
 }

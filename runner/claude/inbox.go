@@ -33,22 +33,22 @@ func (r *reader) listen() {
 		return
 	}
 	r.inbox.listening = true
-	r.pass()
+	r.sendMessages()
 	go func() {
 		for {
 			select {
 			case <-r.Context().Done():
 				return
-			case <-in.Said:
-				r.pass()
+			case <-in.Arrived:
+				r.sendMessages()
 			}
 		}
 	}()
 }
 
-// pass sends new messages from people, and returns how many sent messages the
+// sendMessages sends new messages from people, and returns how many sent messages the
 // program has not received yet.
-func (r *reader) pass() int {
+func (r *reader) sendMessages() int {
 	b := &r.inbox
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,10 +67,10 @@ func (r *reader) pass() int {
 	return len(b.sent)
 }
 
-// taken records that the agent received a message. After the last result it is
+// messageReceived records that the agent received a message. After the last result it is
 // too late: the message stays queued for the next run, and the program is
 // stopped.
-func (r *reader) taken(uuid string) {
+func (r *reader) messageReceived(uuid string) {
 	b := &r.inbox
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,16 +84,16 @@ func (r *reader) taken(uuid string) {
 	}
 }
 
-// answersMore reports whether the program has messages to answer after a
+// hasPendingMessages reports whether the program has messages to answer after a
 // result. Messages beyond the turn limit are left for the next run.
-func (r *reader) answersMore(res *result) bool {
+func (r *reader) hasPendingMessages(res *result) bool {
 	b := &r.inbox
 	b.turns += res.Turns
 	clear(b.replies)
 	if limit := r.Spec.Plan.Limits.MaxTurns; limit > 0 && b.turns >= limit {
 		return false
 	}
-	return b.listening && r.pass() > 0
+	return b.listening && r.sendMessages() > 0
 }
 
 // countTurn enforces the turn limit after a result: the program then counts
@@ -112,8 +112,8 @@ func (r *reader) countTurn(l *line) {
 	}
 }
 
-// hangUp closes the program's stdin.
-func (r *reader) hangUp() {
+// finish closes the program's stdin.
+func (r *reader) finish() {
 	r.inbox.mu.Lock()
 	r.inbox.closed = true
 	r.inbox.mu.Unlock()

@@ -32,13 +32,13 @@ var (
 	resultCost = lazyregexp.New(`"total_cost_usd":([0-9.eE+-]{1,40})[,}]`) // within a text, its quotes are escaped
 )
 
-// long handles a line that is too long to be parsed.
-func (r *reader) long(kind supervise.LineKind, b []byte) {
+// handleLongLine handles a line that is too long to be parsed.
+func (r *reader) handleLongLine(kind supervise.LineKind, b []byte) {
 	switch {
 	case kind == supervise.LongLine && isResult().Match(b):
 		r.last = &longResult{}
 	case kind == supervise.LongLine:
-		r.works()
+		r.noteProgress()
 		if id := longRequest().FindSubmatch(b); id != nil {
 			r.deny(string(id[1]), "The arguments of this call are too long to be looked at.")
 		}
@@ -46,12 +46,12 @@ func (r *reader) long(kind supervise.LineKind, b []byte) {
 	if r.last != nil {
 		r.last.add(b)
 	}
-	r.moved = true
+	r.progressed = true
 	r.SpillLine(kind, b)
 	if kind == supervise.LongEnd && r.last != nil {
 		last := r.last
 		r.last = nil
-		r.take(readResult(last.line()))
+		r.handleResult(readResult(last.line()))
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"taskyard/task"
 )
 
-// offered reports whether the definition lists a tool, or the server offers it,
+// isOffered reports whether the definition lists a tool, or the server offers it,
 // which does its own authorization.
-func (r *reader) offered(tool string) bool {
+func (r *reader) isOffered(tool string) bool {
 	return strings.HasPrefix(tool, serverPrefix) || slices.Contains(toolList(r.Spec.Plan.Tools), tool)
 }
 
@@ -24,40 +24,40 @@ func (r *reader) request(l *line) {
 		r.reply(map[string]any{"subtype": "error", "request_id": l.RequestID, "error": "this request is not supported"})
 		return
 	}
-	switch concern := r.concern(req); {
-	case !r.offered(req.Tool):
+	switch reason := r.denialReason(req); {
+	case !r.isOffered(req.Tool):
 		r.refuse(l, "The tool is not on the whitelist of agent "+r.Spec.Plan.Agent+".")
-	case r.barred(req) != "":
-		r.refuse(l, r.barred(req))
-	case concern == "":
+	case r.writeDenialReason(req) != "":
+		r.refuse(l, r.writeDenialReason(req))
+	case reason == "":
 		r.allow(l)
 	default:
-		r.ask(l, concern)
+		r.ask(l, reason)
 	}
 }
 
-// concern returns why a listed tool may not do this call, or "". The program
+// denialReason returns why a listed tool may not do this call, or "". The program
 // flags paths outside its folder and what it considers unsafe. It also asks for
 // every other call; for those, the definition decides.
-func (r *reader) concern(req *request) string {
+func (r *reader) denialReason(req *request) string {
 	switch {
 	case strings.HasPrefix(req.Tool, serverPrefix):
 		return ""
 	case req.ReasonType == "workingDir" || req.ReasonType == "safetyCheck":
 		return cmp.Or(req.Reason, "It is outside what the program may do by itself")
-	case req.BlockedPath != "" && !r.inside(req.BlockedPath):
+	case req.BlockedPath != "" && !r.inWorkspace(req.BlockedPath):
 		return "Path is outside the workspace: " + req.BlockedPath
 	}
 	return ""
 }
 
-// inside reports whether a path is in the run's workspace.
-func (r *reader) inside(file string) bool {
+// inWorkspace reports whether a path is in the run's workspace.
+func (r *reader) inWorkspace(file string) bool {
 	return supervise.Within([]string{r.Work}, file)
 }
 
-// barred returns why a file cannot be written even with permission, or "".
-func (r *reader) barred(req *request) string {
+// writeDenialReason returns why a file cannot be written even with permission, or "".
+func (r *reader) writeDenialReason(req *request) string {
 	var args struct {
 		Path string `json:"file_path"`
 	}

@@ -25,16 +25,16 @@ const (
 // returned unchanged; secrets are removed from each event.
 type reader struct {
 	*supervise.Run
-	writable []string // the only writable folders; nil: all
-	result   *result
-	last     *longResult // that is being read
-	ended    atomic.Bool // a result was seen: the program is about to end
-	moved    bool        // the last bytes given to Output were progress
-	counted  map[string]usage
-	denied   map[string]int // denied calls by tool
-	refusal  string         // the last denied call and the reason; "" after another was allowed
-	trouble  string         // the program's last word for a model error
-	inbox    inbox
+	writable   []string // the only writable folders; nil: all
+	result     *result
+	last       *longResult // that is being read
+	ended      atomic.Bool // a result was seen: the program is about to end
+	progressed bool        // the last bytes given to Output were progress
+	counted    map[string]usage
+	denied     map[string]int // denied calls by tool
+	refusal    string         // the last denied call and the reason; "" after another was allowed
+	modelError string         // the program's last word for a model error
+	inbox      inbox
 }
 
 // newReader returns the reader of a run, with rules or nil.
@@ -62,16 +62,16 @@ func (r *reader) Interrupt() bool {
 
 // Output handles output. Repeated model calls, and stderr, are not progress.
 func (r *reader) Output(s supervise.Stream, b []byte) bool {
-	r.moved = false
+	r.progressed = false
 	r.Run.Output(s, b)
-	return r.moved
+	return r.progressed
 }
 
 // line handles one line of stdout.
 func (r *reader) line(kind supervise.LineKind, b []byte) {
 	switch kind {
 	case supervise.LongLine, supervise.LongRest, supervise.LongEnd:
-		r.long(kind, b)
+		r.handleLongLine(kind, b)
 	default:
 		l, ok := readLine(b)
 		if !ok {
@@ -87,38 +87,38 @@ func (r *reader) read(l *line, raw []byte) {
 	case "system":
 		r.system(l)
 	case "assistant":
-		r.works()
+		r.noteProgress()
 		r.countTurn(l)
 		r.assistant(l)
 	case "user":
-		r.moved = true
+		r.progressed = true
 		if l.Replay {
-			r.taken(l.UUID)
+			r.messageReceived(l.UUID)
 			return
 		}
-		r.works()
+		r.noteProgress()
 		r.user(l)
 	case "control_request":
-		r.works()
+		r.noteProgress()
 		r.request(l)
 	case "result":
-		r.moved = true
-		r.take(readResult(raw))
+		r.progressed = true
+		r.handleResult(readResult(raw))
 	case "stream_event":
-		r.works()
+		r.noteProgress()
 	}
 }
 
-// works records progress: an earlier result was not the last one.
-func (r *reader) works() {
-	r.moved = true
+// noteProgress records progress: an earlier result was not the last one.
+func (r *reader) noteProgress() {
+	r.progressed = true
 	r.EndSoon(nil)
 }
 
 func (r *reader) assistant(l *line) {
 	r.count(l)
 	if word := l.word(); word != "" {
-		r.trouble = word
+		r.modelError = word
 	}
 	for _, b := range blocks(l.Message.Content) {
 		switch b.Type {
@@ -130,7 +130,7 @@ func (r *reader) assistant(l *line) {
 			}
 		case "tool_use":
 			r.Event(supervise.EventToolCall, brief(b.Name, b.Input), map[string]any{"id": b.ID, "name": b.Name, "input": b.Input}, nil)
-			if !r.offered(b.Name) {
+			if !r.isOffered(b.Name) {
 				r.noteDenied(b.Name)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"claude": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			s := claudeSpec(t)
 			s.Plan.Env = []string{runnertest.LoginName}

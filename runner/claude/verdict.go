@@ -14,12 +14,12 @@ import (
 func (r *reader) system(l *line) {
 	switch l.Subtype {
 	case "init":
-		r.moved = true
+		r.progressed = true
 		r.begin(l)
 	case "api_retry":
 		word := l.word()
 		if word != "" {
-			r.trouble = word
+			r.modelError = word
 		}
 		if l.ErrorStatus == 401 || l.ErrorStatus == 403 || isAuth(word) {
 			r.Stop(r.unauthorized(fmt.Sprintf("the model answers %d %s", l.ErrorStatus, word)))
@@ -27,7 +27,7 @@ func (r *reader) system(l *line) {
 		r.Report(supervise.EventLog, fmt.Sprintf("The model answers %d %s; attempt %d of %d follows in %.1f s",
 			l.ErrorStatus, word, l.Attempt, l.MaxRetries, l.Delay/1000), nil)
 	case "compact_boundary":
-		r.moved = true
+		r.progressed = true
 		r.Report(supervise.EventLog, "The program shortened its context.", nil)
 	}
 }
@@ -44,7 +44,7 @@ func (r *reader) begin(l *line) {
 		}
 	}
 	for _, tool := range l.Tools {
-		if !r.offered(tool) {
+		if !r.isOffered(tool) {
 			r.Stop(supervise.Permanent(task.PhaseProtocol, "It offers the tool "+tool+", which is not on the whitelist ("+
 				r.allowed()+"): this program does not keep to --tools"))
 			return
@@ -52,12 +52,12 @@ func (r *reader) begin(l *line) {
 	}
 }
 
-// take handles the result of the messages so far. Once all are answered, stdin
+// handleResult handles the result of the messages so far. Once all are answered, stdin
 // is closed, which ends the program; one that keeps running is stopped.
-func (r *reader) take(res *result) {
+func (r *reader) handleResult(res *result) {
 	r.result = res
-	if last := res.malformed || *res.IsError || !r.answersMore(res); last {
-		r.hangUp()
+	if last := res.malformed || *res.IsError || !r.hasPendingMessages(res); last {
+		r.finish()
 		defer func() { r.EndSoon(new(r.Verdict(supervise.Exit{}))) }() // after its denials are known
 	}
 	if res.malformed {
@@ -111,7 +111,7 @@ func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
 	}
 	summary := strings.TrimSpace(r.Clean(res.Result))
 	if summary == "" {
-		summary = r.Said()
+		summary = r.LastText()
 	}
 	if summary == "" {
 		return r.stopped(task.PhaseError, supervise.NoResult)
@@ -136,13 +136,13 @@ func (r *reader) broken(res *result) supervise.Outcome {
 		return supervise.Failed(task.PhaseTurns, fmt.Sprintf("It took %d turns of at most %d", res.Turns, limits.MaxTurns))
 	case res.Subtype == "error_max_budget_usd":
 		return supervise.Failed(task.PhaseCost, fmt.Sprintf("It cost %.4f USD of at most %.4f", res.CostUSD, limits.MaxCostUSD))
-	case res.Status == 401 || res.Status == 403 || isAuth(r.trouble) || notSignedIn(text):
+	case res.Status == 401 || res.Status == 403 || isAuth(r.modelError) || notSignedIn(text):
 		return r.unauthorized(text)
-	case res.Status == 429 || res.Status == 529 || r.trouble == "rate_limit" || r.trouble == "overloaded":
+	case res.Status == 429 || res.Status == 529 || r.modelError == "rate_limit" || r.modelError == "overloaded":
 		return supervise.Failed(task.PhaseError, "The model refuses for now (rate limit): "+text)
 	case res.Terminal == "prompt_too_long":
 		return supervise.Failed(task.PhaseError, "The context of the model is full: "+text)
-	case res.Status == 404 || r.trouble == "model_not_found":
+	case res.Status == 404 || r.modelError == "model_not_found":
 		return supervise.Permanent(task.PhaseError, "The model is not known: "+text)
 	}
 	text = "It ended with an error (" + res.Subtype + "): " + text

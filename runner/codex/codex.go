@@ -134,7 +134,7 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	}
 	out, err := run(spec, "")
 	for err == nil && out.Status == task.RunCompleted && ctx.Err() == nil {
-		rest, ok := t.rest(out.Session)
+		rest, ok := t.remainingSpec(out.Session)
 		if !ok {
 			break // the next run reads it
 		}

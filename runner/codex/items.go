@@ -88,8 +88,10 @@ func (it *item) isCall() bool {
 	return false
 }
 
-// told reports whether Codex also reports the beginning of the item.
-func (it *item) told() bool { return it.Type == "command_execution" || it.Type == "mcp_tool_call" }
+// hasStartEvent reports whether Codex also reports the beginning of the item.
+func (it *item) hasStartEvent() bool {
+	return it.Type == "command_execution" || it.Type == "mcp_tool_call"
+}
 
 // call describes the call in one line.
 func (it *item) call() string {

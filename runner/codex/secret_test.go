@@ -10,7 +10,7 @@ import (
 )
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"codex": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			s := readingSpec(t)
 			s.Plan.Env = []string{runnertest.LoginName}

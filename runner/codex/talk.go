@@ -18,19 +18,19 @@ const maxArtifacts = 100
 // talk reads the lines of `codex exec --json`.
 type talk struct {
 	*supervise.Run
-	over      bool   // turn.completed was seen
-	failure   string // message of turn.failed
-	trouble   string // the last error that was not a notice
-	last      string // the last message of the agent
-	artifacts []string
-	turns     int  // turns begun so far
-	answered  bool // a call ended since the last turn began
-	moved     bool // the last bytes given to Output were progress
+	completed  bool   // turn.completed was seen
+	failure    string // message of turn.failed
+	lastError  string // the last error that was not a notice
+	last       string // the last message of the agent
+	artifacts  []string
+	turns      int  // turns begun so far
+	answered   bool // a call ended since the last turn began
+	progressed bool // the last bytes given to Output were progress
 }
 
-// rest returns the plan for another prompt, with the remaining limits; ok is
+// remainingSpec returns the plan for another prompt, with the remaining limits; ok is
 // false if a limit is used up.
-func (t *talk) rest(session string) (supervise.Spec, bool) {
+func (t *talk) remainingSpec(session string) (supervise.Spec, bool) {
 	spec, limits := t.Spec, t.Spec.Plan.Limits
 	left := func(limit *int, used int) bool {
 		if *limit == 0 {
@@ -53,9 +53,9 @@ func newTalk(r *supervise.Run) *talk {
 // Output parses lines. Reconnecting is not progress, and neither is stderr,
 // where Codex keeps complaining.
 func (t *talk) Output(s supervise.Stream, b []byte) bool {
-	t.moved = false
+	t.progressed = false
 	t.Run.Output(s, b)
-	return t.moved
+	return t.progressed
 }
 
 // line is one line of JSON.
@@ -75,8 +75,8 @@ type line struct {
 
 func (t *talk) line(kind supervise.LineKind, b []byte) {
 	var l line
-	before := t.moved
-	t.moved = true
+	before := t.progressed
+	t.progressed = true
 	if kind != supervise.WholeLine || !supervise.IsObject(b) || json.Unmarshal(b, &l) != nil || l.Type == "" {
 		t.LogLine(kind, b)
 		return
@@ -89,7 +89,7 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 		t.KeepSession(task.CleanText(l.ThreadID))
 		t.Event(supervise.EventLog, "thread "+task.CleanText(l.ThreadID), map[string]any{"threadId": task.CleanText(l.ThreadID)}, b)
 	case "turn.completed":
-		t.over = true
+		t.completed = true
 		t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
 		t.EndSoon(new(t.Verdict(supervise.Exit{})))
 	case "turn.failed":
@@ -98,7 +98,7 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 		t.EndSoon(new(t.Verdict(supervise.Exit{})))
 	case "error":
 		if t.complaint(l.Message, b) {
-			t.moved = before
+			t.progressed = before
 		}
 	case "item.started", "item.completed":
 		if l.Item != nil {
@@ -115,7 +115,7 @@ func (t *talk) countTurn(it *item, done bool) {
 	if it.Type == "error" || it.Type == "todo_list" {
 		return
 	}
-	if t.turns == 0 || t.answered && (!done || !it.told()) {
+	if t.turns == 0 || t.answered && (!done || !it.hasStartEvent()) {
 		t.turns++
 		t.answered = false
 	}
@@ -132,7 +132,7 @@ var reconnecting = lazyregexp.New(`(?i)^reconnecting\b`)
 // forever.
 func (t *talk) complaint(message string, b []byte) (again bool) {
 	if !reconnecting().MatchString(message) {
-		t.trouble = message
+		t.lastError = message
 		t.Event(supervise.EventError, message, nil, b)
 		return false
 	}
@@ -145,13 +145,13 @@ func (t *talk) complaint(message string, b []byte) (again bool) {
 
 // Verdict returns completed only if the turn was seen to end successfully.
 func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
-	why := cmp.Or(t.failure, t.trouble)
+	why := cmp.Or(t.failure, t.lastError)
 	switch stop := t.Stopped(); {
 	case stop != nil: // the last line exceeded a limit
 		return *stop
 	case e.Crashed():
 		return *t.Abnormal(e)
-	case why != "" && !t.over && supervise.BlamesCredentials(why):
+	case why != "" && !t.completed && supervise.BlamesCredentials(why):
 		return supervise.RefusedCredentials(why)
 	case t.failure != "":
 		return supervise.Failed(task.PhaseError, "Its turn failed: "+t.failure)
@@ -161,7 +161,7 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 		return supervise.RefusedCredentials(t.Stderr())
 	case e.Code != 0:
 		return *t.Abnormal(e)
-	case !t.over:
+	case !t.completed:
 		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+t.LastOutput())
 	case strings.TrimSpace(t.last) == "":
 		return supervise.Failed(task.PhaseError, supervise.NoResult)

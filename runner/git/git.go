@@ -110,8 +110,8 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	within, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
 	cmd := g.command(within, args)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = in, &bounded{buf: &said, left: 4096}
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &bounded{buf: &stderr, left: 4096}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	case within.Err() != nil:
 		return &Error{args[0], fmt.Sprintf("it took longer than %d s", int(callTime.Seconds()))}
 	case err != nil:
-		return &Error{args[0], errorText(said.String(), err)}
+		return &Error{args[0], errorText(stderr.String(), err)}
 	}
 	return nil
 }
@@ -151,9 +151,9 @@ func (g Git) Run(ctx context.Context, in io.Reader, args ...string) (string, err
 }
 
 // errorText returns Git's error message on one line.
-func errorText(said string, err error) string {
+func errorText(stderr string, err error) string {
 	var list []string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "fatal: "); ok {
 			line = text

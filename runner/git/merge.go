@@ -28,8 +28,8 @@ func (g Git) MergeTrees(ctx context.Context, base, ours, theirs string) (tree st
 		}
 		sides[i] = commit
 	}
-	said, err := g.Run(ctx, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", sides[0], sides[1])
-	names := strings.Split(strings.TrimRight(said, "\x00"), "\x00")
+	stderr, err := g.Run(ctx, nil, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", sides[0], sides[1])
+	names := strings.Split(strings.TrimRight(stderr, "\x00"), "\x00")
 	switch {
 	case err == nil && len(names) == 1:
 		return names[0], nil

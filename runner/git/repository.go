@@ -55,9 +55,9 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 	r := &Repository{Path: path, Git: g.At(path)}
 	// A single call, because starting a process is expensive. It prints one
 	// line per answer; the last one is missing if there is no commit.
-	said, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree",
 		"--show-prefix", "--absolute-git-dir", "--git-common-dir", "--show-object-format", "--revs-only", "HEAD^{commit}")
-	lines := append(strings.Split(said, "\n"), "")
+	lines := append(strings.Split(out, "\n"), "")
 	switch {
 	case err != nil && strings.Contains(err.Error(), "dubious ownership"):
 		return refuse("it belongs to another account than the server's; to trust it all "+
@@ -65,7 +65,7 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 	case err != nil:
 		return refuse("it is not a Git repository that can be read (%s)", Reason(err))
 	case len(lines) != 7 && len(lines) != 8:
-		return refuse("it could not be read: Git says %q", task.ClipText(said, 200))
+		return refuse("it could not be read: Git says %q", task.ClipText(out, 200))
 	}
 	r.Bare, r.Common, r.format, r.Head = lines[0] == "true", lines[4], lines[5], lines[6]
 	r.main = lines[3] == r.Common
@@ -139,9 +139,9 @@ type Checkout struct{ Folder, Branch string }
 // Checkouts lists the folders in which branches are checked out, including the
 // repository itself.
 func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error) {
-	said, err := r.Git.Run(ctx, nil, "worktree", "list", "--porcelain", "-z")
+	out, err := r.Git.Run(ctx, nil, "worktree", "list", "--porcelain", "-z")
 	folder := ""
-	for line := range strings.SplitSeq(said, "\x00") {
+	for line := range strings.SplitSeq(out, "\x00") {
 		if name, ok := strings.CutPrefix(line, "worktree "); ok {
 			if folder == "" && r.main { // Git names the folder of its data if that is elsewhere
 				name = r.Path
@@ -159,11 +159,11 @@ func (r *Repository) Checkouts(ctx context.Context) (list []Checkout, err error)
 // their names in lower case; empty if there are none.
 func (r *Repository) core(ctx context.Context) map[string]string {
 	found := map[string]string{}
-	said, err := r.Git.Run(ctx, nil, "config", "--null", "--get-regexp", `^core\.`)
+	out, err := r.Git.Run(ctx, nil, "config", "--null", "--get-regexp", `^core\.`)
 	if err != nil {
 		return found
 	}
-	for setting := range strings.SplitSeq(said, "\x00") {
+	for setting := range strings.SplitSeq(out, "\x00") {
 		name, value, _ := strings.Cut(strings.TrimPrefix(setting, "core."), "\n")
 		found[name] = value // the last one applies
 	}
@@ -195,11 +195,11 @@ func signsIn(text string) bool {
 // its configuration contains no credentials. CI programs, among others, write
 // passwords there.
 func (r *Repository) Readable(ctx context.Context) bool {
-	said, err := r.Git.Run(ctx, nil, "config", "--local", "--null", "--list")
+	out, err := r.Git.Run(ctx, nil, "config", "--local", "--null", "--list")
 	if err != nil {
 		return false
 	}
-	for setting := range strings.SplitSeq(strings.TrimSuffix(said, "\x00"), "\x00") {
+	for setting := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		name, value, _ := strings.Cut(setting, "\n")
 		section, _, _ := strings.Cut(name, ".")
 		further := name == "extensions.worktreeconfig" // Git then reads other files too

@@ -131,12 +131,12 @@ func (r *repo) squash(ctx context.Context, o task.MergeOrder, target string) (st
 // rebase applies the commits of the branch one by one. Merge commits are
 // skipped: their content is compared at the end.
 func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (string, error) {
-	said, err := r.Git.Run(ctx, nil, "rev-list", "--reverse", "--topo-order", "--no-merges", "--parents", o.Base+".."+o.Head)
+	out, err := r.Git.Run(ctx, nil, "rev-list", "--reverse", "--topo-order", "--no-merges", "--parents", o.Base+".."+o.Head)
 	if err != nil {
 		return "", err
 	}
 	tip := target
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
 		if len(f) < 2 {
 			continue // a root commit
@@ -257,8 +257,8 @@ func (r *repo) release(ctx context.Context, o task.MergeOrder) {
 
 // forget releases the commits of merges that were never finished.
 func (r *repo) forget(ctx context.Context) {
-	said, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(committerdate:unix) %(refname)", keptUnder)
-	for line := range strings.Lines(said) {
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(committerdate:unix) %(refname)", keptUnder)
+	for line := range strings.Lines(out) {
 		at, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if seconds, e := strconv.ParseInt(at, 10, 64); err == nil && e == nil && time.Since(time.Unix(seconds, 0)) > keptFor {
 			_, _ = r.Git.Run(ctx, nil, "update-ref", "-d", ref)

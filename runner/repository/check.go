@@ -56,8 +56,8 @@ func judge(run *task.CheckRun, passed bool, otherwise string) {
 
 // checkFile checks whether a file exists in the revision.
 func (r *repo) checkFile(ctx context.Context, at *task.Revision, c task.Check, run *task.CheckRun) error {
-	said, err := r.bare.Run(ctx, nil, "ls-tree", "-z", at.Head, "--", filepath.Clean(c.Path))
-	judge(run, strings.HasPrefix(said, "100") || strings.HasPrefix(said, "120"), "there is no such file")
+	out, err := r.bare.Run(ctx, nil, "ls-tree", "-z", at.Head, "--", filepath.Clean(c.Path))
+	judge(run, strings.HasPrefix(out, "100") || strings.HasPrefix(out, "120"), "there is no such file")
 	return err
 }
 

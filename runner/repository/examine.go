@@ -54,7 +54,7 @@ func (rs *Repositories) Examine(ctx context.Context, p *task.Project) []task.Fin
 		f.fail("Name the absolute path of a Git repository that the account of the server may read and write.", "%v", err)
 		return f
 	}
-	if said, err := r.Git.Run(ctx, nil, "merge-tree", "-h"); err != nil && !strings.Contains(said+err.Error(), "--write-tree") {
+	if out, err := r.Git.Run(ctx, nil, "merge-tree", "-h"); err != nil && !strings.Contains(out+err.Error(), "--write-tree") {
 		f.fail("Install Git 2.38 or newer.", "The Git of the server cannot merge without a work tree.")
 	}
 	kind := "with a work tree"
@@ -148,7 +148,7 @@ func (r *repo) examineContents(ctx context.Context, p *task.Project, f *findings
 	if tip == "" {
 		return
 	}
-	if said, err := r.bare.Run(ctx, nil, "ls-tree", tip, "--", ".gitmodules"); err == nil && said != "" {
+	if out, err := r.bare.Run(ctx, nil, "ls-tree", tip, "--", ".gitmodules"); err == nil && out != "" {
 		f.warn("Its setup can fetch them, where tasks need them.", "It has submodules, which are empty in the worktrees of tasks.")
 	}
 	g := r.bare.With("GIT_LITERAL_PATHSPECS=0")

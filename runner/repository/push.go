@@ -20,7 +20,7 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 	if helper := r.account(ctx, "credential.helper", ""); helper != "" {
 		g = g.Set("credential.helper=" + helper)
 	}
-	said, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack=git-receive-pack", "--end-of-options",
+	out, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack=git-receive-pack", "--end-of-options",
 		o.Push, after+":refs/heads/"+o.Into)
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -29,7 +29,7 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 		return nil
 	}
 	reason := git.Reason(err)
-	for line := range strings.Lines(said) { // "!\t<from>:<to>\t[rejected] (fetch first)"
+	for line := range strings.Lines(out) { // "!\t<from>:<to>\t[rejected] (fetch first)"
 		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 && f[0] == "!" {
 			reason = f[2] + ": " + reason
 		}
@@ -41,8 +41,8 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 // have pushed it, with what the remote had besides. Git refuses to push it then.
 func (r *repo) onRemote(ctx context.Context, g git.Git, o task.MergeOrder, after string) bool {
 	ref := "refs/heads/" + o.Into
-	said, err := g.Run(ctx, nil, "ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
-	tip, _, _ := strings.Cut(said, "\t")
+	out, err := g.Run(ctx, nil, "ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
+	tip, _, _ := strings.Cut(out, "\t")
 	if err != nil || !isCommit(tip) {
 		return false
 	}

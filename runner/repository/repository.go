@@ -220,11 +220,11 @@ func (r *repo) known(ctx context.Context, commits ...string) error {
 		}
 		ask += c + "\n"
 	}
-	said, err := r.bare.Run(ctx, strings.NewReader(ask), "cat-file", "--batch-check=%(objecttype)")
+	out, err := r.bare.Run(ctx, strings.NewReader(ask), "cat-file", "--batch-check=%(objecttype)")
 	if err != nil {
 		return failed(ctx, r.Path, "Looking for commits", err)
 	}
-	for i, kind := range strings.Split(said, "\n") {
+	for i, kind := range strings.Split(out, "\n") {
 		if kind != "commit" {
 			return r.lost(commits[i])
 		}

@@ -13,7 +13,7 @@ import (
 // Inbox holds the messages to a run in a test.
 type Inbox struct {
 	mu        sync.Mutex
-	said      chan struct{}
+	arrived   chan struct{}
 	queued    []task.RunMessage
 	delivered []string
 	last      task.ID
@@ -21,13 +21,13 @@ type Inbox struct {
 
 // NewInbox returns an inbox with messages from a person called Ann.
 func NewInbox(texts ...string) *Inbox {
-	in := &Inbox{said: make(chan struct{}, 1)}
-	in.Say(texts...)
+	in := &Inbox{arrived: make(chan struct{}, 1)}
+	in.Add(texts...)
 	return in
 }
 
-// Say adds messages.
-func (in *Inbox) Say(texts ...string) {
+// Add adds messages.
+func (in *Inbox) Add(texts ...string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, text := range texts {
@@ -35,7 +35,7 @@ func (in *Inbox) Say(texts ...string) {
 		in.queued = append(in.queued, task.RunMessage{ID: in.last, Author: "user:Ann", Text: text})
 	}
 	select {
-	case in.said <- struct{}{}:
+	case in.arrived <- struct{}{}:
 	default:
 	}
 }
@@ -50,7 +50,7 @@ func (in *Inbox) Delivered() []string {
 // Spec returns the inbox in the form that a run uses.
 func (in *Inbox) Spec() *supervise.Inbox {
 	return &supervise.Inbox{
-		Said: in.said,
+		Arrived: in.arrived,
 		Queued: func() []task.RunMessage {
 			in.mu.Lock()
 			defer in.mu.Unlock()

@@ -50,10 +50,10 @@ func Leaks(t *testing.T, all ...any) string {
 	return ""
 }
 
-// TellsNoSecret runs agents that print both secrets wherever they can: text,
+// CheckNoSecrets runs agents that print both secrets wherever they can: text,
 // tools, results, log, summary, error. Their plan names the variable. It sets
 // the environment, so the test cannot be parallel.
-func TellsNoSecret(t *testing.T, runs map[string]func(t *testing.T) (supervise.Outcome, *Recorder)) {
+func CheckNoSecrets(t *testing.T, runs map[string]func(t *testing.T) (supervise.Outcome, *Recorder)) {
 	t.Setenv(LoginName, Login)
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {

@@ -5,8 +5,8 @@ import "taskyard/task"
 // Inbox holds messages from people to a working run. Its functions may be
 // called from any goroutine.
 type Inbox struct {
-	Said   <-chan struct{}          // signaled when a message may be queued
-	Queued func() []task.RunMessage // messages that the agent has not received yet, oldest first
+	Arrived <-chan struct{}          // signaled when a message may be queued
+	Queued  func() []task.RunMessage // messages that the agent has not received yet, oldest first
 	// Deliver records that the agent receives a message, which is then in the
 	// transcript. If it returns false, the message stays queued and must not be
 	// given to the agent.

@@ -55,7 +55,7 @@ func (r *Run) Judge(res *Result) Outcome {
 	case res.Failed():
 		return Failed(task.PhaseError, "It said that it failed, without a reason"+r.LastOutput())
 	}
-	out := Completed(r.Said())
+	out := Completed(r.LastText())
 	claimed := false
 	if res != nil {
 		claimed, out.Artifacts = res.Success != nil || len(res.Artifacts) > 0, res.Artifacts

@@ -29,7 +29,7 @@ type Run struct {
 		lines lineBuffer
 	}
 	raw       bool // lines of stdout are not redacted
-	said      Tail // the end of the text
+	text      Tail // the end of the text
 	errorTail Tail // the end of stderr
 
 	kept string // the program's name for its session
@@ -53,7 +53,7 @@ func NewRun(spec Spec, sink Sink) *Run {
 	red := NewRedactor(spec)
 	r := &Run{
 		Spec: spec, Work: workDir(spec), sink: sink, out: emitter{sink: sink, dir: spec.Dir}, red: red,
-		said: Tail{Limit: 4 * task.MaxSummaryRun}, errorTail: Tail{Limit: 4 * task.MaxReason},
+		text: Tail{Limit: 4 * task.MaxSummaryRun}, errorTail: Tail{Limit: 4 * task.MaxReason},
 		clock: newClock(time.Now()), ctx: context.Background(), asked: make(chan struct{}),
 	}
 	for i := range r.streams {

@@ -63,18 +63,18 @@ func ShimMain(args []string) (exitCode int) {
 		return 2
 	}
 	if abandoned() {
-		s.tell(report{End: tree.End{StartError: "the server is gone"}})
+		s.send(report{End: tree.End{StartError: "the server is gone"}})
 		return 1
 	}
 	s.rules = rules
 	if err := s.start(args[2:]); err != nil {
-		s.tell(report{End: tree.End{StartError: err.Error()}, Passing: passing(err)})
+		s.send(report{End: tree.End{StartError: err.Error()}, Passing: passing(err)})
 		return 1
 	}
-	s.tell(report{PID: s.program.PID})
+	s.send(report{PID: s.program.PID})
 	s.watch()
 	s.report.Ended = true
-	s.tell(s.report)
+	s.send(s.report)
 	return 0
 }
 
@@ -128,7 +128,7 @@ func abandoned() bool {
 	return err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0
 }
 
-func (s *shim) tell(r report) {
+func (s *shim) send(r report) {
 	// Nobody reads this after the server has ended.
 	_ = json.NewEncoder(s.status).Encode(r)
 }

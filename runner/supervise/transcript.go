@@ -76,7 +76,7 @@ func (r *Run) Event(typ, text string, data any, line []byte) {
 	ev := r.event(typ, text, data)
 	switch typ {
 	case EventText:
-		r.said.Add(ev.Text + "\n")
+		r.text.Add(ev.Text + "\n")
 	case EventToolCall:
 		r.Usage.ToolCalls++
 	case EventUsage:
@@ -124,7 +124,7 @@ func (r *Run) report(ev Event, line []byte) {
 func (r *Run) Note(text string) { r.out.note(r.red.Text(text)) }
 
 // TextLine reports a line of stdout as text, which may become the summary.
-func (r *Run) TextLine(kind LineKind, b []byte) { r.keep(&r.said, EventText, kind, b) }
+func (r *Run) TextLine(kind LineKind, b []byte) { r.keep(&r.text, EventText, kind, b) }
 
 // LogLine reports a line of stdout that is not part of the agent's protocol.
 func (r *Run) LogLine(kind LineKind, b []byte) { r.line(EventLog, kind, b) }
@@ -194,9 +194,9 @@ func (r *Run) SpillLine(kind LineKind, b []byte) {
 	r.out.Overflow(b)
 }
 
-// Said returns the end of the agent's text, at most task.MaxSummaryRun
+// LastText returns the end of the agent's text, at most task.MaxSummaryRun
 // characters.
-func (r *Run) Said() string { return r.said.Last(task.MaxSummaryRun) }
+func (r *Run) LastText() string { return r.text.Last(task.MaxSummaryRun) }
 
 // Stderr returns the end of stderr, at most 1,500 characters.
 func (r *Run) Stderr() string { return r.errorTail.Last(reasonTail) }
@@ -206,7 +206,7 @@ func (r *Run) Stderr() string { return r.errorTail.Last(reasonTail) }
 func (r *Run) LastOutput() string {
 	words := r.Stderr()
 	if words == "" {
-		words = r.said.Last(reasonTail)
+		words = r.text.Last(reasonTail)
 	}
 	if words == "" {
 		return ""

@@ -58,7 +58,7 @@ func walk(root int) (seen []Proc, whole bool) {
 func children(pid int) (list []int) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
 	threads, _ := os.ReadDir(dir)
-	if !tellsChildren() {
+	if !hasChildrenFile() {
 		return childrenByTable(pid)
 	}
 	for _, t := range threads {
@@ -72,7 +72,7 @@ func children(pid int) (list []int) {
 	return list
 }
 
-var tellsChildren = sync.OnceValue(func() bool {
+var hasChildrenFile = sync.OnceValue(func() bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	return err == nil
 })

@@ -12,7 +12,7 @@ import (
 )
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
-	runnertest.TellsNoSecret(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
+	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
 		"webhook": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
 			s := hookSpec(t)
 			s.Plan.Env = []string{runnertest.LoginName}

@@ -49,9 +49,9 @@ func (w *Runner) EnforcementGap([]string) (string, bool) {
 // Enforcement returns which parts of a plan are enforced here.
 func (w *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
-		Tool: enforce.Every(enforce.No(told)), Files: enforce.No(told), Network: enforce.No(told),
+		Tool: enforce.Every(enforce.No(informedOnly)), Files: enforce.No(informedOnly), Network: enforce.No(informedOnly),
 		Time:   enforce.Partly("the run ends here and its token expires; the receiver may work on"),
-		Tokens: enforce.Partly("known when it reports its result"), Turns: enforce.No(told),
+		Tokens: enforce.Partly("known when it reports its result"), Turns: enforce.No(informedOnly),
 		Cost: enforce.Partly("known when it reports its result"),
 	}
 }
@@ -59,7 +59,7 @@ func (w *Runner) Enforcement(task.Spec) enforce.Levels {
 // Remote reports that the receiver works on another machine.
 func (w *Runner) Remote() bool { return true }
 
-const told = "the receiver is informed, and may ignore it"
+const informedOnly = "the receiver is informed, and may ignore it"
 
 const (
 	maxTries    = 5
