@@ -41,7 +41,7 @@ func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
 		"ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)
 }
 
-var lastSpec = dual{
+var lastSpec = storeSQL{
 	"SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, rowid DESC LIMIT 1",
 	"SELECT spec FROM run_specs WHERE run_id = ? ORDER BY at DESC, id DESC LIMIT 1",
 }

@@ -97,7 +97,7 @@ func (tx *Tx) Transfer(id task.ID, owner string) error {
 
 // Expired returns up to limit tasks whose claim has run out, by owner.
 func (rx *Rx) Expired(limit int) ([]task.Task, error) {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
 	rows, err := rx.query("SELECT t.id, t.owner, t.claim_holder, t.claim_seq FROM task_counts c CROSS JOIN tasks t INDEXED BY tasks_lease "+

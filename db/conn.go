@@ -56,10 +56,10 @@ func (c *conn) Close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
-// bg is the context of every statement: a context that ends inside a
+// background is the context of every statement: a context that ends inside a
 // transaction would make the driver roll it back silently, and cancellable
 // contexts cost a goroutine a statement.
-var bg = context.Background()
+var background = context.Background()
 
 // onPrepare, set only by tests, is told every statement once a connection.
 var onPrepare func(q string)
@@ -73,7 +73,7 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	}
 	text := q
 	if !c.postgres() {
-		text = unpeeked(q)
+		text = hideLimit(q)
 	}
 	p, err := c.c.Prepare(text)
 	if err != nil {
@@ -86,10 +86,10 @@ func (c *conn) stmt(q string) (*stmt, error) {
 	return c.stmt(q)
 }
 
-// unpeeked hides the argument of LIMIT from SQLite, which would prepare a
+// hideLimit hides the argument of LIMIT from SQLite, which would prepare a
 // statement again each time that another is bound, to plan for that number: a
 // list of tasks takes 60 µs to prepare, more than a page of it to read.
-func unpeeked(q string) string { return strings.ReplaceAll(q, "LIMIT ?", "LIMIT +?") }
+func hideLimit(q string) string { return strings.ReplaceAll(q, "LIMIT ?", "LIMIT +?") }
 
 func (c *conn) exec(q string) error {
 	s, err := c.stmt(q)
@@ -106,7 +106,7 @@ type Rx struct {
 	Now    task.Time // the time of this read or transaction
 	ctx    context.Context
 	budget *task.AnswerBudget // of each list, or nil
-	found  *lastFound         // nil in a write, whose own changes may decide
+	found  *lastSearch        // nil in a write, whose own changes may decide
 
 	counters *counters // of the transaction that it reads in, or nil
 }
@@ -115,7 +115,7 @@ type Rx struct {
 // end after 5 s instead of holding a reader.
 func (rx *Rx) bounded() (*Rx, context.CancelFunc) {
 	r := *rx
-	ctx, cancel := context.WithTimeout(bg, 5*time.Second)
+	ctx, cancel := context.WithTimeout(background, 5*time.Second)
 	r.ctx = ctx
 	return &r, cancel
 }
@@ -127,7 +127,7 @@ func (rx *Rx) query(q string, args ...any) (*rows, error) {
 	}
 	ctx := rx.ctx
 	if ctx == nil {
-		ctx = bg
+		ctx = background
 	}
 	return s.query(ctx, args)
 }
@@ -137,7 +137,7 @@ func (rx *Rx) row(q string, args ...any) rowScanner {
 	if err != nil {
 		return oneRow{err: err}
 	}
-	r, err := s.query(bg, args)
+	r, err := s.query(background, args)
 	return oneRow{r, err}
 }
 
@@ -215,16 +215,16 @@ func optional(err error) (ok bool, _ error) {
 	return err == nil, err
 }
 
-// orNil turns "no row" into nil.
-func orNil[T any](v *T, err error) (*T, error) {
+// nilIfNoRow turns "no row" into nil.
+func nilIfNoRow[T any](v *T, err error) (*T, error) {
 	if ok, err := optional(err); !ok {
 		return nil, err
 	}
 	return v, nil
 }
 
-// orNone turns "no row" into ok=false.
-func orNone[T any](v T, err error) (_ T, ok bool, _ error) {
+// okIfRow turns "no row" into ok=false.
+func okIfRow[T any](v T, err error) (_ T, ok bool, _ error) {
 	ok, err = optional(err)
 	return v, ok, err
 }
@@ -236,8 +236,8 @@ func (rx *Rx) count(q string, args ...any) (int, error) {
 	return n, err
 }
 
-// nz stores zero as NULL.
-func nz[T ~int | ~int64](v T) any {
+// nullZero stores zero as NULL.
+func nullZero[T ~int | ~int64](v T) any {
 	if v == 0 {
 		return nil
 	}

@@ -11,7 +11,7 @@ const maxSaid = 1000
 
 // LastEndedRun returns the newest run of a task that has ended, or nil.
 func (rx *Rx) LastEndedRun(taskID task.ID) (*task.Run, error) {
-	return orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL "+
+	return nilIfNoRow(scanRun(rx.row("SELECT "+runCols+" FROM runs r INDEXED BY runs_task WHERE r.task_id = ? AND r.ended_at IS NOT NULL "+
 		"ORDER BY r.id DESC LIMIT 1", taskID)))
 }
 

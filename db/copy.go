@@ -141,11 +141,11 @@ func pgForCopy(ctx context.Context, url string, readOnly bool) (*conn, error) {
 }
 
 var (
-	hasTable = dual{
+	hasTable = storeSQL{
 		"SELECT count(*) FROM sqlite_schema WHERE name = ?",
 		"SELECT count(*) FROM pg_class WHERE oid = to_regclass(?)",
 	}
-	beginCopy = dual{"BEGIN IMMEDIATE", "BEGIN"}
+	beginCopy = storeSQL{"BEGIN IMMEDIATE", "BEGIN"}
 )
 
 const (

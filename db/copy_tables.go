@@ -33,23 +33,23 @@ func (t *copyTable) quoted() string {
 func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 var (
-	tableNames = dual{
+	tableNames = storeSQL{
 		"SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name",
 		"SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = CAST(current_schema() AS regnamespace) ORDER BY relname",
 	}
 	// An identity column has what the rowid is in SQLite.
-	columnNames = dual{
+	columnNames = storeSQL{
 		"SELECT name FROM pragma_table_info(?) ORDER BY name",
 		"SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped " +
 			"AND attidentity = '' ORDER BY attname",
 	}
-	referencedTables = dual{
+	referencedTables = storeSQL{
 		`SELECT DISTINCT "table" FROM pragma_foreign_key_list(?) ORDER BY 1`,
 		"SELECT DISTINCT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.confrelid " +
 			"WHERE k.contype = 'f' AND k.conrelid = to_regclass(?) ORDER BY 1",
 	}
 	// Tables without rowid are read in the order of their primary key.
-	orderColumns = dual{
+	orderColumns = storeSQL{
 		"SELECT 'rowid' FROM pragma_table_list WHERE schema = 'main' AND name = ? AND wr = 0",
 		"SELECT quote_ident(a.attname) FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary " +
 			"WHERE a.attrelid = to_regclass(?) AND (a.attidentity <> '' OR a.attnum = ANY (i.indkey)) " +
@@ -58,7 +58,7 @@ var (
 )
 
 // names returns the texts that a query finds.
-func (s *copySide) names(q dual, args ...any) ([]string, error) {
+func (s *copySide) names(q storeSQL, args ...any) ([]string, error) {
 	rows, err := s.query(q.forStore(&s.Rx), args...)
 	return collect(rows, err, column[string])
 }
@@ -72,7 +72,7 @@ func (s *copySide) tables() ([]string, error) {
 // matchTables returns the tables of two databases, each after those that it
 // references. Error: the databases differ in a table or a column.
 func matchTables(src, dst *copySide) (list []copyTable, err error) {
-	names, err := sameNames("the tables", src, dst, (*copySide).tables)
+	names, err := commonNames("the tables", src, dst, (*copySide).tables)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func matchTables(src, dst *copySide) (list []copyTable, err error) {
 
 func matchTable(src, dst *copySide, name string) (t copyTable, err error) {
 	t.name = name
-	t.columns, err = sameNames("the columns of table "+name, src, dst, func(s *copySide) ([]string, error) {
+	t.columns, err = commonNames("the columns of table "+name, src, dst, func(s *copySide) ([]string, error) {
 		return s.names(columnNames, name)
 	})
 	if err != nil {
@@ -122,8 +122,8 @@ func matchTable(src, dst *copySide, name string) (t copyTable, err error) {
 	return t, err
 }
 
-// sameNames returns the names that both sides have to agree on.
-func sameNames(what string, src, dst *copySide, of func(*copySide) ([]string, error)) ([]string, error) {
+// commonNames returns the names that both sides have to agree on.
+func commonNames(what string, src, dst *copySide, of func(*copySide) ([]string, error)) ([]string, error) {
 	a, err := of(src)
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func sameNames(what string, src, dst *copySide, of func(*copySide) ([]string, er
 	return a, nil
 }
 
-var triggersOfSQLite = dual{sqlite: "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid"}
+var triggersOfSQLite = storeSQL{sqlite: "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid"}
 
 // dropTriggers takes the triggers off the target: what they would do and refuse
 // is done and checked in the source.

@@ -71,9 +71,9 @@ func (n *counters) write() error {
 	return n.writeIDs()
 }
 
-// settle writes what the transaction has gathered, if rx reads in one, before
+// flushCounts writes what the transaction has gathered, if rx reads in one, before
 // counts are read.
-func (rx *Rx) settle() error {
+func (rx *Rx) flushCounts() error {
 	if rx.counters == nil {
 		return nil
 	}

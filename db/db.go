@@ -39,7 +39,7 @@ type DB struct {
 	log     *slog.Logger
 	writer  *writer
 	readers *pool
-	found   lastFound
+	found   lastSearch
 	lists   chan struct{} // a place for each reader that lists may take: others find one free at once
 	ident   [len(watched)]inode
 	fault   atomic.Pointer[fault]
@@ -85,7 +85,7 @@ func Open(ctx context.Context, opt Options) (*DB, error) {
 	}
 	// A server that starts and a command beside it may both find an old schema,
 	// or none: one opens while the other waits.
-	turn, err := takeTurn(ctx, filepath.Dir(path))
+	turn, err := lockFolder(ctx, filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (d *DB) serve(c *conn) (err error) {
 // openReader opens a read-only connection.
 func (d *DB) openReader() (*conn, error) {
 	if d.pg != nil {
-		return d.pg.connect(bg, true)
+		return d.pg.connect(background, true)
 	}
 	c, err := newConn(readerDSN(d.path))
 	if err != nil {
@@ -209,7 +209,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Rx) error) error { return d.read
 // Snapshot is Read inside one transaction: all statements see one state.
 func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.read(ctx, true, fn) }
 
-var beginSnapshot = dual{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+var beginSnapshot = storeSQL{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 
 func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 	budget := task.BudgetIn(ctx)
@@ -228,7 +228,7 @@ func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
 		return err
 	}
 	defer func() { d.readers.give(c) }()
-	if c, err = d.alive(c); err != nil {
+	if c, err = d.liveConn(c); err != nil {
 		return d.explain(err)
 	}
 	rx := &Rx{c: c, Now: d.Now(), budget: budget, found: &d.found}

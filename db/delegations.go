@@ -10,7 +10,7 @@ import (
 // DelegatedTask returns the newest run of a task that carries the request of
 // its delegation, or nil if the task was not delegated.
 func (rx *Rx) DelegatedTask(taskID task.ID) (*task.Run, error) {
-	return orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL "+
+	return nilIfNoRow(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.ask IS NOT NULL "+
 		"ORDER BY r.id DESC LIMIT 1", taskID)))
 }
 
@@ -64,15 +64,15 @@ func (rx *Rx) DelegatedBy(run, taskID task.ID) (bool, error) {
 	return n > 0, err
 }
 
-// Lent is a queued delegated run whose asking run is running.
-type Lent struct {
+// QueuedDelegation is a queued delegated run whose asking run is running.
+type QueuedDelegation struct {
 	Run  *task.Run
 	Idle bool // no other run that the same run delegated is running
 }
 
-// LentQueued returns the queued runs that may start now on a server, "" for any, and
+// QueuedDelegations returns the queued runs that may start now on a server, "" for any, and
 // were delegated by a run that is running, in order.
-func (rx *Rx) LentQueued(server string) ([]Lent, error) {
+func (rx *Rx) QueuedDelegations(server string) ([]QueuedDelegation, error) {
 	list, err := rx.runs("SELECT "+runCols+` FROM runs p INDEXED BY runs_running CROSS
  JOIN runs r INDEXED BY runs_parent ON r.parent_run = p.id
  WHERE p.status = 'running' AND r.status = 'pending' AND r.phase = 'queued' AND r.not_before <= ?
@@ -80,13 +80,13 @@ func (rx *Rx) LentQueued(server string) ([]Lent, error) {
 	if err != nil {
 		return nil, err
 	}
-	lent := make([]Lent, len(list))
+	lent := make([]QueuedDelegation, len(list))
 	for i, r := range list {
 		n, err := rx.count("SELECT count(*) FROM runs INDEXED BY runs_parent WHERE parent_run = ? AND status = 'running'", r.ParentRun)
 		if err != nil {
 			return nil, err
 		}
-		lent[i] = Lent{r, n == 0}
+		lent[i] = QueuedDelegation{r, n == 0}
 	}
 	return lent, nil
 }

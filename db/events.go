@@ -26,7 +26,7 @@ func scanEvent(r rowScanner) (e task.Event, err error) {
 }
 
 // insertEvent has the id as its last argument, which SQLite does not need.
-var insertEvent = dual{
+var insertEvent = storeSQL{
 	"INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	"INSERT INTO events (at, actor, kind, task_id, run_id, agent, changes, token_id, request_id, address, hash, id) " +
@@ -43,7 +43,7 @@ func (tx *Tx) AddEvent(e task.Event) error {
 	e.At = tx.Now
 	sum := Chain(prev, e)
 	args := []any{
-		e.At, e.Actor, e.Kind, nz(e.TaskID), nz(e.RunID), e.Agent, string(e.Changes), nz(e.TokenID), e.RequestID, e.Address, sum,
+		e.At, e.Actor, e.Kind, nullZero(e.TaskID), nullZero(e.RunID), e.Agent, string(e.Changes), nullZero(e.TokenID), e.RequestID, e.Address, sum,
 	}
 	if tx.c.postgres() {
 		tx.counters.ids.event++
@@ -142,7 +142,7 @@ func (rx *Rx) CheckChain() (int, error) {
 	n, prev := 0, []byte{}
 	err = each(rows, err, func(r rowScanner) error {
 		var sum []byte
-		e, err := scanEvent(wider{r, []any{&sum}})
+		e, err := scanEvent(extendedScanner{r, []any{&sum}})
 		if err != nil {
 			return err
 		}

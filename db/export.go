@@ -14,13 +14,15 @@ const exportCols = taskCols + ", t.description, " + stepsJSON + ", " + resources
 	`, 0, 0, (SELECT count(*) FROM messages WHERE task_id = t.id AND run_id IS NULL), '', '', '', EXISTS (SELECT 1
  FROM hands h WHERE h.task_id = t.id AND h.part <> 'created' AND h.actor NOT LIKE 'user:%')`
 
-// wider scans further columns behind those that a scan function knows.
-type wider struct {
+// extendedScanner scans further columns behind those that a scan function knows.
+type extendedScanner struct {
 	rowScanner
-	more []any
+	extra []any
 }
 
-func (w wider) Scan(dest ...any) error { return w.rowScanner.Scan(append(dest, w.more...)...) }
+func (w extendedScanner) Scan(dest ...any) error {
+	return w.rowScanner.Scan(append(dest, w.extra...)...)
+}
 
 // ExportOpen calls fn with every draft and active task by id.
 func (rx *Rx) ExportOpen(fn func(Exported) error) error {
@@ -40,7 +42,7 @@ func (rx *Rx) export(q string, fn func(Exported) error) error {
 	scan := scanTask(rx.Now)
 	return each(rows, err, func(r rowScanner) (err error) {
 		var e Exported
-		if e.Task, err = scan(wider{r, []any{&e.Withheld}}); err != nil {
+		if e.Task, err = scan(extendedScanner{r, []any{&e.Withheld}}); err != nil {
 			return err
 		}
 		return fn(e)

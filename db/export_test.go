@@ -20,7 +20,7 @@ func OnPrepare(fn func(q string)) (undo func()) {
 func AddWordsFit(c *sqlite3.SQLiteConn) error { return addWordsFit(c) }
 
 // Unpeeked returns a statement as connections prepare it.
-func Unpeeked(q string) string { return unpeeked(q) }
+func Unpeeked(q string) string { return hideLimit(q) }
 
 // ForPostgres returns a statement as it is sent to PostgreSQL.
 func ForPostgres(q string) string { return forPostgres(q) }

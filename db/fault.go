@@ -24,8 +24,8 @@ const (
 	causeDamage                  // SQLite found nonsense
 )
 
-// lasts reports whether only a restart ends it.
-func (c cause) lasts() bool { return c >= causeFiles }
+// isPermanent reports whether only a restart ends it.
+func (c cause) isPermanent() bool { return c >= causeFiles }
 
 // fault is why the store cannot be written.
 type fault struct {
@@ -54,12 +54,12 @@ func (d *DB) faultAtLeast(c cause) error {
 	return nil
 }
 
-// note keeps a fault, unless a graver one is known already, and logs it once.
+// setFault keeps a fault, unless a graver one is known already, and logs it once.
 // It reports whether the fault is new.
-func (d *DB) note(c cause, err *task.Error) bool {
+func (d *DB) setFault(c cause, err *task.Error) bool {
 	for {
 		old := d.fault.Load()
-		if old != nil && (old.cause.lasts() || old.cause > c) {
+		if old != nil && (old.cause.isPermanent() || old.cause > c) {
 			return false
 		}
 		if !d.fault.CompareAndSwap(old, &fault{c, err}) {
@@ -73,8 +73,8 @@ func (d *DB) note(c cause, err *task.Error) bool {
 	}
 }
 
-// healed drops a fault of this cause.
-func (d *DB) healed(c cause) {
+// clearFault drops a fault of this cause.
+func (d *DB) clearFault(c cause) {
 	if f := d.fault.Load(); f != nil && f.cause == c && d.fault.CompareAndSwap(f, nil) {
 		d.log.Info("the database can be written again", "path", d.Path())
 	}
@@ -99,12 +99,12 @@ func (d *DB) explain(err error) error {
 	switch {
 	case isFull(se):
 		e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the server is full; nothing was written, reads continue")
-		d.note(causeDisk, e)
+		d.setFault(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrReadonly, se.SystemErrno == syscall.EROFS:
 		e := task.Errorf(task.Unavailable, task.CodeUnavailable,
 			"The database cannot be written now: its file system is read-only (%s); reads continue. Mount it writable again", se.Error())
-		d.note(causeDisk, e)
+		d.setFault(causeDisk, e)
 		return e
 	case se.Code == sqlite3.ErrCantOpen:
 		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be opened now (%s); try again in a moment", se.Error())
@@ -114,7 +114,7 @@ func (d *DB) explain(err error) error {
 		e := task.Errorf(task.Unavailable, task.CodeUnavailable,
 			"The disk failed under the database (%s). Nothing is written until the server is restarted: look into the system's "+
 				"log, then restart it; if it does not start, restore a backup (%s)", se.Error(), howToRestore)
-		d.note(causeSync, e)
+		d.setFault(causeSync, e)
 		return e
 	case se.Code == sqlite3.ErrBusy, se.Code == sqlite3.ErrLocked:
 		return task.Errorf(task.Unavailable, task.CodeUnavailable, "The database is busy; try again in a moment")
@@ -133,7 +133,7 @@ const howToRestore = "stop the server, then taskyard restore --replace FILE; sch
 func (d *DB) damaged(cause error) error {
 	e := task.Errorf(task.Unavailable, task.CodeUnavailable,
 		"The database is damaged (%s). Nothing is written any more; restore a backup: %s", cause, howToRestore)
-	d.note(causeDamage, e)
+	d.setFault(causeDamage, e)
 	return e
 }
 
@@ -153,10 +153,10 @@ func isFull(se sqlite3.Error) bool {
 		(se.SystemErrno == syscall.ENOSPC || se.SystemErrno == syscall.EDQUOT || se.SystemErrno == syscall.EFBIG)
 }
 
-// uncertain reports whether a COMMIT that ended so may nevertheless be found
+// commitUncertain reports whether a COMMIT that ended so may nevertheless be found
 // done after a restart: the log was written, and how much of it the disk
 // holds is not known.
-func uncertain(err error) bool {
+func commitUncertain(err error) bool {
 	var se sqlite3.Error
 	return errors.As(err, &se) && se.Code == sqlite3.ErrIoErr && se.ExtendedCode != sqlite3.ErrIoErrNoMem &&
 		!isFull(se) && se.SystemErrno != syscall.EROFS
@@ -169,12 +169,12 @@ func errUnknown(why string) *task.Error {
 		"Whether this was stored is unknown: %s. Check after the restart, or repeat the request with the same Idempotency-Key", why)
 }
 
-func gone(file string) *task.Error {
+func fileGoneError(file string) *task.Error {
 	return task.Errorf(task.Unavailable, task.CodeUnavailable,
 		"The file %s was deleted or replaced under the running server; nothing is written until the server is restarted", filepath.Base(file))
 }
 
-func linked(path string, n uint64) *task.Error {
+func fileLinkedError(path string, n uint64) *task.Error {
 	return task.Errorf(task.Unavailable, task.CodeUnavailable, "%s",
 		fmt.Sprintf("The file %s has %d names (hard links): two servers on one file destroy it. Nothing is written "+
 			"until the other names are removed (find -samefile shows them)", filepath.Base(path), n))

@@ -41,7 +41,7 @@ func (rx *Rx) Head() (h Head, err error) {
 // CheckTail returns an error when lines at the end of the log are missing that
 // SQLite has counted: it never gives a number twice.
 func (rx *Rx) CheckTail() error {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return err
 	}
 	h, err := rx.Head()

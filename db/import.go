@@ -18,7 +18,7 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id,
  nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by, project, demands)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel, nz(tk.ParentTaskID), tk.Nesting,
+		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel, nullZero(tk.ParentTaskID), tk.Nesting,
 		strings.Join(tk.Labels, " "), tk.Blocked, tk.BlockersCanceled, tk.CreatedAt, tk.UpdatedAt, tk.TitleBy, tk.TextBy,
 		tk.Project, demandsJSON(tk.Demands))
 	if err != nil {
@@ -39,14 +39,14 @@ func (tx *Tx) ImportComment(id task.ID, c task.Comment) (task.ID, error) {
 	if c.Imported {
 		typ = "imported"
 	}
-	saved, err := tx.insert(importComment.forStore(&tx.Rx), nz(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
+	saved, err := tx.insert(importComment.forStore(&tx.Rx), nullZero(c.ID), id, c.Kind, typ, c.Author, c.Content, c.CreatedAt)
 	if err != nil {
 		return 0, err
 	}
 	return saved, tx.raiseID("messages", saved)
 }
 
-var importComment = dual{
+var importComment = storeSQL{
 	"INSERT INTO messages (id, task_id, kind, type, author, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 	"INSERT INTO messages (id, task_id, kind, type, author, content, created_at) " +
 		"VALUES (coalesce(CAST(? AS BIGINT), next_id('messages')), ?, ?, ?, ?, ?, ?)",
@@ -79,10 +79,10 @@ func (tx *Tx) ImportArchive(tk *task.Task) error {
 
 // SQLite remembers the last id of a table once it has had a row.
 var (
-	firstTaskID = dual{
+	firstTaskID = storeSQL{
 		"INSERT INTO sqlite_sequence (name, seq) SELECT 'tasks', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'tasks')", "",
 	}
-	lastTaskID = dual{"UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'tasks'", ""}
+	lastTaskID = storeSQL{"UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'tasks'", ""}
 )
 
 // RaiseTaskID lets the next new task have an id above last.

@@ -20,9 +20,9 @@ const (
 	failedRun = "(SELECT id FROM runs WHERE task_id = t.id AND (status = 'failed' OR phase IN ('denied', 'expired')) ORDER BY id DESC LIMIT 1)"
 )
 
-// awake leaves out what a person snoozed: the arguments are the person, the
+// notSnoozed leaves out what a person snoozed: the arguments are the person, the
 // moment and the kind, whose ref and mark are in the row.
-func awake(ref, mark string) string {
+func notSnoozed(ref, mark string) string {
 	return " AND NOT EXISTS (SELECT 1 FROM snoozes z WHERE z.user_id = ? AND z.until > ? " +
 		"AND z.kind = ? AND z.ref = " + ref + " AND z.mark = " + mark + ")"
 }
@@ -41,26 +41,26 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		{task.WaitQuestion, func(q task.InboxQuery, z []any) error {
 			b.Questions, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
  FROM tasks t CROSS JOIN messages m ON m.id = t.question_id
- WHERE `+hasQuestion+" AND t.question_id > ?"+awake("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
+ WHERE `+hasQuestion+" AND t.question_id > ?"+notSnoozed("t.question_id", "0")+" ORDER BY t.question_id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitApproval, func(q task.InboxQuery, z []any) error {
 			b.Approvals, err = rx.runs("SELECT "+runBrief+` FROM runs r INDEXED BY runs_approval WHERE r.status = 'pending' AND r.phase = 'approval'
  AND (r.approval_expires, r.id) > (coalesce((SELECT approval_expires FROM runs
- WHERE id = ?1), 0), ?1)`+awake("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
+ WHERE id = ?1), 0), ?1)`+notSnoozed("r.id", "0")+" ORDER BY r.approval_expires, r.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitPermission, func(q task.InboxQuery, z []any) error {
-			b.Permissions, err = rx.asking(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at)
- FROM permissions WHERE run_id = ?1), 0), ?1)`+awake("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
+			b.Permissions, err = rx.runsAwaitingPermission(`p.decision = '' AND (p.expires_at, p.run_id) > (coalesce((SELECT max(expires_at)
+ FROM permissions WHERE run_id = ?1), 0), ?1)`+notSnoozed("p.run_id", "p.n"), args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitReview, func(q task.InboxQuery, z []any) error {
 			rows, err := rx.query(`SELECT t.id, t.title, t.owner, s.id, s.number, s.author, s.summary, s.created_at
  FROM results s INDEXED BY results_review CROSS JOIN tasks t ON t.id = s.task_id
- WHERE `+inReview+" AND s.id > ?"+awake("s.id", "0")+" ORDER BY s.id LIMIT ?", args(q.After, z, q.Limit)...)
+ WHERE `+inReview+" AND s.id > ?"+notSnoozed("s.id", "0")+" ORDER BY s.id LIMIT ?", args(q.After, z, q.Limit)...)
 			b.Reviews, err = collect(rows, err, func(r rowScanner) (i task.InboxItem, err error) {
 				return i, r.Scan(&i.TaskID, &i.Title, &i.Owner, &i.ResultID, &i.Number, &i.Author, &i.Text, &i.At)
 			})
@@ -69,21 +69,21 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 		{task.WaitStuck, func(q task.InboxQuery, z []any) error {
 			b.Stuck, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, 0, coalesce(r.id, 0), '', coalesce(r.reason, ''), t.updated_at
  FROM tasks t INDEXED BY tasks_stuck LEFT JOIN runs r ON r.id = `+failedRun+" WHERE "+stuck+" AND t.id > ?"+
-				awake("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
+				notSnoozed("t.id", "coalesce(r.id, 0)")+" ORDER BY t.id LIMIT ?",
 				args(attempts, q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitLost, func(q task.InboxQuery, z []any) error {
 			b.BlockerCanceled, err = rx.inboxItems("SELECT t.id, t.title, t.owner, 0, 0, '', '', t.updated_at "+
 				"FROM tasks t INDEXED BY tasks_blocker_canceled WHERE "+
-				orphaned+" AND t.id > ?"+awake("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
+				orphaned+" AND t.id > ?"+notSnoozed("t.id", "t.blockers_canceled")+" ORDER BY t.id LIMIT ?",
 				args(q.After, z, q.Limit)...)
 			return err
 		}},
 		{task.WaitNotice, func(q task.InboxQuery, z []any) error {
 			b.Notices, err = rx.inboxItems(`SELECT t.id, t.title, t.owner, m.id, 0, m.author, m.content, m.created_at
  FROM notices n CROSS JOIN messages m ON m.id = n.message_id CROSS JOIN tasks t ON t.id = n.task_id
- WHERE `+hasNotice+" AND n.message_id < ?"+awake("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
+ WHERE `+hasNotice+" AND n.message_id < ?"+notSnoozed("n.message_id", "0")+" ORDER BY n.message_id DESC LIMIT ?",
 				args(cmp.Or(q.After, noBound), z, q.Limit)...) // the newest first
 			return err
 		}},
@@ -138,7 +138,7 @@ func (rx *Rx) InboxTotals(user task.ID, attempts int) (n task.InboxTotals, err e
 	if n.Approvals, err = rx.WaitingCount(); err != nil {
 		return n, err
 	}
-	if n.Permissions, err = rx.AskingCount(); err != nil || user == 0 {
+	if n.Permissions, err = rx.AwaitingPermissionCount(); err != nil || user == 0 {
 		return n, err
 	}
 	hidden, err := rx.SnoozeCounts(user, attempts)

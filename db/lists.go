@@ -13,12 +13,12 @@ import (
 
 // where collects the conditions of a list of tasks t.
 type where struct {
-	conds []string
-	args  []any
-	label bool   // read through open_labels l
-	few   bool   // read from the ids of a search, the first argument
-	many  bool   // the words of a search fit more tasks than are counted
-	index string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
+	conds     []string
+	args      []any
+	label     bool   // read through open_labels l
+	fromIDs   bool   // read from the ids of a search, the first argument
+	uncounted bool   // the words of a search fit more tasks than are counted
+	index     string // of a state that few tasks are in, in queue order; "" leaves the choice to SQLite
 
 	postgres bool
 }
@@ -29,7 +29,7 @@ func (w *where) from() (from, prio, age, id string) {
 	if w.label {
 		return " FROM open_labels l CROSS JOIN tasks t ON t.id = l.task_id", "l.priority", "l.created_at", "l.task_id"
 	}
-	if w.few {
+	if w.fromIDs {
 		return " FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)", "t.priority", "t.created_at", "t.id"
 	}
 	from = " FROM tasks t"
@@ -175,14 +175,14 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	const whole = " CROSS JOIN tasks t ON t.id = ref" + inOrder
 	keys := prio + " AS place, " + age + " AS age, " + id + " AS ref"
 	switch {
-	case after == "" && (w.few || w.index == claimed):
+	case after == "" && (w.fromIDs || w.index == claimed):
 		return " FROM (SELECT " + keys + tasks + w.sql() + inOrder + " LIMIT ?)" + whole, append(w.args, limit), nil
 	case after == "":
 		return tasks + w.sql() + " ORDER BY " + prio + " DESC, " + age + ", " + id + " LIMIT ?", append(w.args, limit), nil
 	}
 	lastPrio, rest, _ := strings.Cut(after, ".")
 	place, err := strconv.ParseInt(lastPrio, 10, 64)
-	lastAge, lastID, malformed := pair(rest)
+	lastAge, lastID, malformed := parseCursor(rest)
 	if err != nil || malformed != nil {
 		return "", nil, task.FieldErrorf("after", "is not a cursor of this list; use the value of next")
 	}
@@ -196,8 +196,8 @@ func queueOrder(w *where, after string, limit int) (from string, args []any, err
 	return " FROM (" + same + " UNION ALL " + lower + inOrder + " LIMIT ?)" + whole, args, nil
 }
 
-// pair reads a cursor "a.b".
-func pair(s string) (a, b int64, err error) {
+// parseCursor reads a cursor "a.b".
+func parseCursor(s string) (a, b int64, err error) {
 	x, y, ok := strings.Cut(s, ".")
 	if !ok {
 		return 0, 0, fmt.Errorf("no dot in %q", s)
@@ -222,7 +222,7 @@ func (rx *Rx) History(f task.HistoryFilter) ([]*task.Task, string, error) {
 	}
 	w, from, order := historyFrom(f)
 	if f.Before != "" {
-		at, id, err := pair(f.Before)
+		at, id, err := parseCursor(f.Before)
 		if err != nil {
 			return nil, "", task.FieldErrorf("before", "is not a cursor of this list; use the value of next")
 		}

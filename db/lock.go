@@ -23,8 +23,8 @@ type Lock struct {
 }
 
 const (
-	lockPatience = time.Second // with the lock of a process that is dead
-	lockPause    = 10 * time.Millisecond
+	staleLockTimeout = time.Second // with the lock of a process that is dead
+	lockPause        = 10 * time.Millisecond
 )
 
 // AcquireLock takes the lock of a database, which may not exist yet. Links are
@@ -38,7 +38,7 @@ func AcquireLock(path string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fi, err := os.Stat(path); err == nil && links(fi) > 1 {
+	if fi, err := os.Stat(path); err == nil && linkCount(fi) > 1 {
 		return nil, checkPlace(path)
 	}
 	l := &Lock{path: path, place: flock.New(path + ".lock")}
@@ -52,7 +52,7 @@ func AcquireLock(path string) (*Lock, error) {
 		}
 		b, _ := os.ReadFile(path + ".lock")
 		pid := strings.TrimSpace(string(b))
-		if waited >= lockPatience || alive(pid) {
+		if waited >= staleLockTimeout || isOtherProcess(pid) {
 			return nil, fmt.Errorf("another taskyard (process %s) serves %s; stop it first or use another --data", pid, path)
 		}
 		time.Sleep(lockPause)
@@ -82,7 +82,7 @@ func (l *Lock) Bind() error {
 			l.file = f // a file system that locks no files has only the other lock
 			return nil
 		}
-		if waited >= lockPatience/2 {
+		if waited >= staleLockTimeout/2 {
 			by := openedBy(l.path)
 			return errors.Join(fmt.Errorf("another taskyard serves %s by another path%s; stop it first or use another --data",
 				l.path, by), f.Close())
@@ -91,9 +91,9 @@ func (l *Lock) Bind() error {
 	}
 }
 
-// alive reports whether another process has this id. In a container the server
+// isOtherProcess reports whether another process has this id. In a container the server
 // that was killed had the id that this one has.
-func alive(pid string) bool {
+func isOtherProcess(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || n <= 0 || n == os.Getpid() {
 		return false

@@ -61,9 +61,9 @@ func (rx *Rx) OpenMerge(id task.ID) (*task.MergeEntry, error) {
 	return first(rx.merges("WHERE m.task_id = ? AND m.ended_at IS NULL", id))
 }
 
-// TookIn reports whether a subtask of a task was merged into a branch after a
+// MergedSubtaskSince reports whether a subtask of a task was merged into a branch after a
 // moment, or may be right now.
-func (rx *Rx) TookIn(id task.ID, branch string, since task.Time) (bool, error) {
+func (rx *Rx) MergedSubtaskSince(id task.ID, branch string, since task.Time) (bool, error) {
 	n, err := rx.count(`SELECT count(*) FROM tasks t CROSS JOIN merges m ON m.task_id = t.id WHERE t.parent_id = ? AND m.target = ?
  AND (m.state = 'merged' AND m.ended_at > ? OR m.ended_at IS NULL AND m.head_after <> '')`, id, branch, since)
 	return n > 0, err
@@ -107,7 +107,7 @@ func (rx *Rx) MergedBranches(project string, before task.Time, limit int) ([]*ta
 		before, project, limit)
 }
 
-// SetBranchGone notes that the branch of a merged task was deleted.
-func (tx *Tx) SetBranchGone(id task.ID) error {
+// SetBranchDeleted notes that the branch of a merged task was deleted.
+func (tx *Tx) SetBranchDeleted(id task.ID) error {
 	return tx.do("UPDATE merges SET branch_gone = 1 WHERE id = ?", id)
 }

@@ -25,7 +25,7 @@ func (tx *Tx) InsertMessage(m task.Message) (task.ID, error) {
 	}
 	return tx.insert("INSERT INTO messages (task_id, run_id, kind, role, type, author, content, data, created_at) "+
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		m.TaskID, nz(m.RunID), m.Kind, m.Role, m.Type, m.Author, m.Content, data, tx.Now)
+		m.TaskID, nullZero(m.RunID), m.Kind, m.Role, m.Type, m.Author, m.Content, data, tx.Now)
 }
 
 // messagesWithin returns messages within the budget of the answer.
@@ -68,7 +68,7 @@ func (rx *Rx) Message(id task.ID) (task.Message, error) {
 
 // FindMessage is Message where there may be none.
 func (rx *Rx) FindMessage(id task.ID) (m task.Message, ok bool, err error) {
-	return orNone(rx.Message(id))
+	return okIfRow(rx.Message(id))
 }
 
 // Transcript returns the lines of a run after an id, oldest first.

@@ -23,7 +23,7 @@ var migrations embed.FS
 // migrate brings the schema up to date, each numbered file in its own
 // transaction. An existing file is copied to <path>.before-<version> first. A
 // schema newer than this program is refused and left as it is. The caller holds
-// the folder (see takeTurn).
+// the folder (see lockFolder).
 func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) error {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -42,7 +42,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	switch {
 	case have > want:
 		return fmt.Errorf("the database %s has schema %d, this program knows up to %d: use a newer taskyard%s; nothing was changed",
-			path, have, want, wayBack(path, want))
+			path, have, want, downgradeHint(path, want))
 	case have == want:
 		return nil
 	case !empty:
@@ -57,9 +57,9 @@ func migrate(ctx context.Context, db *sql.DB, path string, log *slog.Logger) err
 	return nil
 }
 
-// wayBack names the newest copy made before a migration that a program which
+// downgradeHint names the newest copy made before a migration that a program which
 // knows schemas up to want can serve, or says where one may be.
-func wayBack(path string, want int64) string {
+func downgradeHint(path string, want int64) string {
 	for n := want; n > 0; n-- {
 		if copied := fmt.Sprintf("%s.before-%d", path, n); fileExists(copied) {
 			return fmt.Sprintf(", or go back to the copy made before the upgrade, without what came since: "+
@@ -83,11 +83,11 @@ func wantedSchema() (n int64) {
 	return n
 }
 
-// takeTurn waits until no other process holds the folder, and holds it until
+// lockFolder waits until no other process holds the folder, and holds it until
 // the answer is closed or the process ends. It is the folder that is locked,
 // since to close the database file would drop the locks of SQLite. Where the
 // file system locks no folders nobody can wait. Error: ctx is over.
-func takeTurn(ctx context.Context, folder string) (io.Closer, error) {
+func lockFolder(ctx context.Context, folder string) (io.Closer, error) {
 	f := flock.New(folder, flock.SetFlag(os.O_RDONLY))
 	if _, err := f.TryLockContext(ctx, lockPause); err != nil && ctx.Err() != nil {
 		return nil, err

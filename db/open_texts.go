@@ -23,9 +23,9 @@ const (
 	maxOpenTail = 5 * openTail
 )
 
-// fewFound is how many tasks with the words of a search are put in order; where
+// maxSortedHits is how many tasks with the words of a search are put in order; where
 // there are more, a walk in the order of the list meets a page of them sooner.
-const fewFound = 10_000
+const maxSortedHits = 10_000
 
 // OpenTextsWrite is what one write changes in open_texts: about indexBytes.
 type OpenTextsWrite struct {
@@ -140,7 +140,7 @@ func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	if at, _, err := tx.openTail(); err != nil || at != w.from {
 		return err
 	}
-	if ok, err := tx.still(w.end); err != nil || !ok {
+	if ok, err := tx.hasLogLine(w.end); err != nil || !ok {
 		return err
 	}
 	for i := range w.docs {
@@ -154,7 +154,7 @@ func (tx *Tx) WriteOpenTexts(w OpenTextsWrite) error {
 	return tx.SetSetting(openPlace, w.to.String())
 }
 
-var insertOpenSearch = dual{
+var insertOpenSearch = storeSQL{
 	"INSERT INTO open_search (docid, title, description) VALUES (?, ?, ?)",
 	"INSERT INTO open_search (docid, words) VALUES (?, array_to_tsvector(words_of(CAST(? AS TEXT) || ' ' || CAST(? AS TEXT))))",
 }
@@ -192,36 +192,36 @@ func (rx *Rx) openTailIDs(from task.ID) (ids string, err error) {
 	return ids, err
 }
 
-// openFound is what is known of the open tasks that the words of a search fit.
-type openFound struct {
-	query string
-	last  task.ID // line of the log
-	whole bool    // open_texts and the tail tell; else every task must be read
-	few   string  // ids as JSON of the tasks that fit, where they are few; else ""
+// openHits is what is known of the open tasks that the words of a search fit.
+type openHits struct {
+	query    string
+	last     task.ID // line of the log
+	complete bool    // open_texts and the tail tell; else every task must be read
+	ids      string  // ids as JSON of the tasks that fit, where they are few; else ""
 }
 
-// lastFound is what the last search found: a board asks the same for each of
+// lastSearch is what the last search found: a board asks the same for each of
 // its columns.
-type lastFound struct{ p atomic.Pointer[openFound] }
+type lastSearch struct{ p atomic.Pointer[openHits] }
 
-// openFound looks for the words of a search in open_texts and in the tasks that
+// openHits looks for the words of a search in open_texts and in the tasks that
 // changed since.
-func (rx *Rx) openFound(q string) (*openFound, error) {
+func (rx *Rx) openHits(q string) (*openHits, error) {
 	terms := matchTerms(q)
 	if terms == "" || !separatesWords(q) {
-		return &openFound{}, nil
+		return &openHits{}, nil
 	}
 	from, last, err := rx.openTail()
 	if err != nil || last-from > maxOpenTail {
-		return &openFound{}, err
+		return &openHits{}, err
 	}
 	if rx.found != nil {
 		if f := rx.found.p.Load(); f != nil && f.query == q && f.last == last {
 			return f, nil
 		}
 	}
-	f := &openFound{query: q, last: last, whole: true}
-	if f.few, err = rx.fewFound(from, q, terms); err != nil {
+	f := &openHits{query: q, last: last, complete: true}
+	if f.ids, err = rx.matchingIDs(from, q, terms); err != nil {
 		return nil, err
 	}
 	if rx.found != nil {
@@ -230,36 +230,36 @@ func (rx *Rx) openFound(q string) (*openFound, error) {
 	return f, nil
 }
 
-// fewFound returns the ids of the open tasks that the words of a search fit as
-// JSON, or "" when there are more than fewFound. from is what open_texts has
+// matchingIDs returns the ids of the open tasks that the words of a search fit as
+// JSON, or "" when there are more than matchingIDs. from is what open_texts has
 // seen of the log.
-func (rx *Rx) fewFound(from task.ID, q, terms string) (string, error) {
+func (rx *Rx) matchingIDs(from task.ID, q, terms string) (string, error) {
 	r, cancel := rx.bounded()
 	defer cancel()
 	// The tasks with a beginning of a word are all gathered before the first is
 	// known, those with whole words are not.
 	n, err := r.count("SELECT count(*) FROM (SELECT 1 FROM open_search WHERE open_search MATCH ? LIMIT ?)",
-		strings.ReplaceAll(terms, "*", ""), fewFound+1)
-	if err != nil || n > fewFound {
+		strings.ReplaceAll(terms, "*", ""), maxSortedHits+1)
+	if err != nil || n > maxSortedHits {
 		return "", err
 	}
-	tail, fit, err := r.tailFits(from, q)
+	tail, fit, err := r.matchTail(from, q)
 	if err != nil {
 		return "", err
 	}
 	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? "+
 		"AND docid NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) LIMIT ?",
-		terms, jsonIDs(tail), fewFound+1)
+		terms, jsonIDs(tail), maxSortedHits+1)
 	found, err := collect(rows, err, column[task.ID])
-	if err != nil || len(found) > fewFound {
+	if err != nil || len(found) > maxSortedHits {
 		return "", err
 	}
 	return jsonIDs(append(found, fit...)), nil
 }
 
-// tailFits returns the open tasks of the log after a line, and those among them
+// matchTail returns the open tasks of the log after a line, and those among them
 // that the words of a search fit.
-func (rx *Rx) tailFits(from task.ID, q string) (tail, fit []task.ID, err error) {
+func (rx *Rx) matchTail(from task.ID, q string) (tail, fit []task.ID, err error) {
 	m := task.NewMatcher(q)
 	rows, err := rx.query("SELECT t.id, t.title, t.description FROM (SELECT DISTINCT +task_id AS task_id FROM events WHERE id > ?) j "+
 		"CROSS JOIN tasks t ON t.id = j.task_id WHERE t.archived_at IS NULL", from)
@@ -302,27 +302,27 @@ func (rx *Rx) words(w *where, f task.TaskFilter) error {
 	if f.Query == "" {
 		return nil
 	}
-	found, err := rx.openFound(f.Query)
+	found, err := rx.openHits(f.Query)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !found.whole:
-	case found.few != "" && f.Label == "":
-		w.few = true
-		w.args = append([]any{found.few}, w.args...)
-	case found.few != "":
-		w.add("t.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", found.few)
+	case !found.complete:
+	case found.ids != "" && f.Label == "":
+		w.fromIDs = true
+		w.args = append([]any{found.ids}, w.args...)
+	case found.ids != "":
+		w.add("t.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", found.ids)
 	default:
 		w.add("words_fit(?, t.title, t.description)", f.Query)
 	}
-	w.many = found.whole && found.few == ""
+	w.uncounted = found.complete && found.ids == ""
 	fields := strings.Fields(f.Query)
 	for _, field := range fields[:min(len(fields), maxPartWords)] {
-		if found.whole && !strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if found.complete && !strings.ContainsFunc(field, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 			continue
 		}
-		w.many = false
+		w.uncounted = false
 		p := likePattern(field)
 		w.add(`(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')`, p, p)
 	}

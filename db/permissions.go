@@ -35,15 +35,17 @@ func (rx *Rx) Granted(run task.ID, tool string) (*task.Permission, error) {
 }
 
 func (rx *Rx) permission(q string, args ...any) (*task.Permission, error) {
-	return orNil(scanPermission(rx.row(q, args...)))
+	return nilIfNoRow(scanPermission(rx.row(q, args...)))
 }
 
-// Asking returns the runs that wait for a permission, the first to expire
+// RunsAwaitingPermission returns the runs that wait for a permission, the first to expire
 // first, each with what it asks.
-func (rx *Rx) Asking(limit int) ([]*task.Run, error) { return rx.asking("p.decision = ''", limit) }
+func (rx *Rx) RunsAwaitingPermission(limit int) ([]*task.Run, error) {
+	return rx.runsAwaitingPermission("p.decision = ''", limit)
+}
 
-// asking is Asking by a condition; the last argument is the limit.
-func (rx *Rx) asking(cond string, args ...any) ([]*task.Run, error) {
+// runsAwaitingPermission is Asking by a condition; the last argument is the limit.
+func (rx *Rx) runsAwaitingPermission(cond string, args ...any) ([]*task.Run, error) {
 	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
 		cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
 	asked, err := collect(rows, err, scanPermission)
@@ -62,8 +64,8 @@ func (rx *Rx) asking(cond string, args ...any) ([]*task.Run, error) {
 	return list, nil
 }
 
-// AskingCount returns how many runs wait for a permission.
-func (rx *Rx) AskingCount() (int, error) {
+// AwaitingPermissionCount returns how many runs wait for a permission.
+func (rx *Rx) AwaitingPermissionCount() (int, error) {
 	return rx.count("SELECT count(*) FROM permissions p INDEXED BY permissions_expiry WHERE p.decision = ''")
 }
 

@@ -49,25 +49,25 @@ func checkPlace(path string) error {
 	fi, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return noLeftovers(path)
+		return checkNoLeftovers(path)
 	case err != nil:
 		return err
-	case fi.Mode().IsRegular() && links(fi) > 1:
+	case fi.Mode().IsRegular() && linkCount(fi) > 1:
 		return fmt.Errorf("%s has %d names (hard links)%s: two servers on one file destroy it; remove the "+
-			"other names (find them with find -samefile)", path, links(fi), openedBy(path))
+			"other names (find them with find -samefile)", path, linkCount(fi), openedBy(path))
 	case fi.Size() == 0:
-		return noLeftovers(path)
+		return checkNoLeftovers(path)
 	}
 	return nil
 }
 
-// noLeftovers refuses to make a new database beside files that another one
+// checkNoLeftovers refuses to make a new database beside files that another one
 // left: its data would look lost. Companions of no length are left by a first
 // start that was cut off.
-func noLeftovers(path string) error {
+func checkNoLeftovers(path string) error {
 	for _, suffix := range append([]string{".restoring", ".replaced"}, companions...) {
 		if fi, err := os.Stat(path + suffix); err == nil && fi.Size() > 0 && !(suffix == "-journal" && fileExists(path)) {
-			return leftover(path, path+suffix)
+			return leftoverError(path, path+suffix)
 		}
 	}
 	backups := filepath.Join(filepath.Dir(path), "backups")
@@ -80,13 +80,13 @@ func noLeftovers(path string) error {
 		{filepath.Dir(path), "/" + KeptPrefix + "*"},
 	} {
 		if list, err := filepath.Glob(globQuote(p[0]) + p[1]); err == nil && len(list) > 0 {
-			return leftover(path, list[0])
+			return leftoverError(path, list[0])
 		}
 	}
 	return nil
 }
 
-func leftover(path, file string) error {
+func leftoverError(path, file string) error {
 	return fmt.Errorf("%s is missing or empty, but %s is there: no new database is made beside it. Put the database back, "+
 		"restore a backup (taskyard restore --replace FILE), or move %s away to start over", path, file, filepath.Base(file))
 }
@@ -101,7 +101,7 @@ func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-func links(fi os.FileInfo) uint64 {
+func linkCount(fi os.FileInfo) uint64 {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
 	}

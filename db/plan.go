@@ -27,7 +27,7 @@ func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
 			}
 		case was[i] != s:
 			if err := tx.do("UPDATE steps SET title = ?, details = ?, done = ?, subtask_id = ? WHERE task_id = ? AND position = ?",
-				s.Title, s.Details, s.Done, nz(s.TaskID), id, i); err != nil {
+				s.Title, s.Details, s.Done, nullZero(s.TaskID), id, i); err != nil {
 				return err
 			}
 		}

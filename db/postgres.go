@@ -63,7 +63,7 @@ func (s *pgSession) Prepare(q string) (driver.Stmt, error) {
 	}
 	s.made++
 	text := forPostgres(q)
-	d, err := s.c.Prepare(bg, s.name+strconv.Itoa(s.made), text, nil)
+	d, err := s.c.Prepare(background, s.name+strconv.Itoa(s.made), text, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w in %s", err, text)
 	}
@@ -79,7 +79,7 @@ func (s *pgSession) Prepare(q string) (driver.Stmt, error) {
 
 // Close ends the session.
 func (s *pgSession) Close() error {
-	ctx, cancel := context.WithTimeout(bg, time.Second)
+	ctx, cancel := context.WithTimeout(background, time.Second)
 	defer cancel()
 	_ = s.c.Close(ctx) // it is gone in any case
 	return nil
@@ -187,17 +187,17 @@ func (p *pgStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (dr
 // read: the rest of these is kept in memory.
 func (s *pgSession) free() {
 	if s.open != nil {
-		s.open.keep()
+		s.open.buffer()
 	}
 }
 
 // pgRows are the rows of a query.
 type pgRows struct {
-	p    *pgStmt
-	r    answer
-	kept [][]driver.Value // those that follow, when the session was needed
-	err  error            // and why there are no more of them
-	done bool             // nothing is read from the session any more
+	p        *pgStmt
+	r        answer
+	buffered [][]driver.Value // those that follow, when the session was needed
+	err      error            // and why there are no more of them
+	done     bool             // nothing is read from the session any more
 }
 
 // Columns names the columns.
@@ -205,7 +205,7 @@ func (r *pgRows) Columns() []string { return r.p.columns }
 
 // Close releases the session; the rows that are left are read over.
 func (r *pgRows) Close() error {
-	if r.kept = nil; r.done {
+	if r.buffered = nil; r.done {
 		return nil
 	}
 	return r.end()
@@ -217,23 +217,23 @@ func (r *pgRows) end() error {
 	return r.p.explain(err)
 }
 
-// keep reads the rows that are left.
-func (r *pgRows) keep() {
+// buffer reads the rows that are left.
+func (r *pgRows) buffer() {
 	for {
 		row := make([]driver.Value, len(r.p.columns))
 		if r.err = r.read(row); r.err != nil {
 			return
 		}
-		r.kept = append(r.kept, row)
+		r.buffered = append(r.buffered, row)
 	}
 }
 
 // Next reads a row; io.EOF says that there is none.
 func (r *pgRows) Next(dest []driver.Value) error {
 	switch {
-	case len(r.kept) > 0:
-		copy(dest, r.kept[0])
-		r.kept = r.kept[1:]
+	case len(r.buffered) > 0:
+		copy(dest, r.buffered[0])
+		r.buffered = r.buffered[1:]
 		return nil
 	case r.err != nil:
 		return r.err

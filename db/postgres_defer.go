@@ -31,8 +31,8 @@ const (
 
 var errNoResult = errors.New("PostgreSQL ended the connection before it answered a statement")
 
-// later defers the statement, which bind has given its values.
-func (p *pgStmt) later() error {
+// deferExec defers the statement, which bind has given its values.
+func (p *pgStmt) deferExec() error {
 	d := &p.s.deferred
 	if d.batch == nil {
 		d.batch = &pgconn.Batch{}
@@ -62,15 +62,15 @@ func (s *pgSession) flush() error {
 	if batch == nil {
 		return nil
 	}
-	m := s.c.ExecBatch(bg, batch)
-	if err := pass(m, stmts); err != nil {
+	m := s.c.ExecBatch(background, batch)
+	if err := skipResults(m, stmts); err != nil {
 		return err
 	}
 	return m.Close()
 }
 
-// pass reads over the results of deferred statements, to the first error.
-func pass(m *pgconn.MultiResultReader, stmts []*pgStmt) error {
+// skipResults reads over the results of deferred statements, to the first error.
+func skipResults(m *pgconn.MultiResultReader, stmts []*pgStmt) error {
 	for _, p := range stmts {
 		if !m.NextResult() {
 			return p.explain(cmp.Or(m.Close(), errNoResult))
@@ -99,7 +99,7 @@ func (p *pgStmt) send(ctx context.Context) (answer, error) {
 	batch, stmts := p.s.take()
 	batch.ExecStatement(p.d, p.values, p.binary, p.formats)
 	m := p.s.c.ExecBatch(ctx, batch)
-	if err := pass(m, stmts); err != nil {
+	if err := skipResults(m, stmts); err != nil {
 		return answer{}, err
 	}
 	if !m.NextResult() {
@@ -133,9 +133,9 @@ func (c *conn) discard() {
 	}
 }
 
-// later is exec for a statement whose result nobody waits for: PostgreSQL gets
+// execDeferred is exec for a statement whose result nobody waits for: PostgreSQL gets
 // it with the next one.
-func (c *conn) later(q string, args ...any) error {
+func (c *conn) execDeferred(q string, args ...any) error {
 	s, err := c.stmt(q)
 	if err != nil {
 		return err
@@ -152,5 +152,5 @@ func (c *conn) later(q string, args ...any) error {
 	if err := p.bind(v); err != nil {
 		return err
 	}
-	return p.later()
+	return p.deferExec()
 }

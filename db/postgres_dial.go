@@ -13,12 +13,12 @@ const hostLostAfter = 10 * time.Second
 
 // dialHost connects to a host whose loss is noticed.
 func dialHost(ctx context.Context, network, address string) (net.Conn, error) {
-	return dialLossy(hostLostAfter).DialContext(ctx, network, address)
+	return lossyDialer(hostLostAfter).DialContext(ctx, network, address)
 }
 
-// dialLossy has connections fail when nothing comes back for so long: of what was
+// lossyDialer has connections fail when nothing comes back for so long: of what was
 // sent, or of the probes on one on which nothing is sent.
-func dialLossy(limit time.Duration) *net.Dialer {
+func lossyDialer(limit time.Duration) *net.Dialer {
 	return &net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: limit / 2, Interval: limit / 4, Count: 2},
 		Control:         limitUnanswered(limit),

@@ -34,7 +34,7 @@ func TestAVanishedHostIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer ln.Close()
-			c, err := dialLossy(limit).DialContext(t.Context(), "tcp", ln.Addr().String())
+			c, err := lossyDialer(limit).DialContext(t.Context(), "tcp", ln.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,8 +19,8 @@ const (
 	newsGrace = 100 * time.Millisecond
 )
 
-// bulletin is what a server tells the others of a batch.
-type bulletin struct {
+// newsMessage is what a server tells the others of a batch.
+type newsMessage struct {
 	From string    `json:"from"`
 	News task.News `json:"news"`
 }
@@ -38,9 +38,9 @@ func (pg *pgStore) payload(news task.News) string {
 	if news.Empty() {
 		return ""
 	}
-	b, err := json.Marshal(bulletin{pg.name, news})
+	b, err := json.Marshal(newsMessage{pg.name, news})
 	if err != nil || len(b) > maxNews {
-		b, _ = json.Marshal(bulletin{pg.name, task.News{All: true}})
+		b, _ = json.Marshal(newsMessage{pg.name, task.News{All: true}})
 	}
 	return string(b)
 }
@@ -74,7 +74,7 @@ type listener struct {
 
 // listen listens until the connection is lost; began is called once it does.
 func (l *listener) listen(ctx context.Context, began func()) error {
-	c, err := pgConnect(ctx, l.pg.url, true, l.pg.known, l.receive)
+	c, err := pgConnect(ctx, l.pg.url, true, l.pg.primaries, l.receive)
 	if err != nil {
 		return err
 	}
@@ -87,17 +87,17 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	began()
 	l.missed() // whatever was committed before
 	for {
-		if l.pg.known.former(c) {
+		if l.pg.primaries.isFormer(c) {
 			return errFormerPrimary
 		}
 		unheard, err := l.poll(rx)
 		if err == nil && unheard {
-			if err = receiveFor(ctx, session, newsGrace); err == nil && !l.received {
+			if err = receiveUntilTimeout(ctx, session, newsGrace); err == nil && !l.received {
 				l.missed()
 			}
 		}
 		if err == nil {
-			err = receiveFor(ctx, session, newsPoll)
+			err = receiveUntilTimeout(ctx, session, newsPoll)
 		}
 		if err != nil {
 			return err
@@ -105,8 +105,8 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	}
 }
 
-// receiveFor receives the notifications that come in a time.
-func receiveFor(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
+// receiveUntilTimeout receives the notifications that come in a time.
+func receiveUntilTimeout(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
@@ -138,7 +138,7 @@ func (l *listener) receive(payload string) {
 	if payload == "" {
 		return
 	}
-	var b bulletin
+	var b newsMessage
 	if json.Unmarshal([]byte(payload), &b) != nil {
 		b.News.All = true
 	}

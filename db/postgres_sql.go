@@ -33,11 +33,11 @@ func forPostgres(q string) string {
 // the program has.
 var translated sync.Map
 
-// dual is a statement that the two stores write differently.
-type dual struct{ sqlite, postgres string }
+// storeSQL is a statement that the two stores write differently.
+type storeSQL struct{ sqlite, postgres string }
 
 // forStore returns the statement for the store that rx reads.
-func (p dual) forStore(rx *Rx) string {
+func (p storeSQL) forStore(rx *Rx) string {
 	if rx.c.postgres() {
 		return p.postgres
 	}

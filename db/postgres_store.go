@@ -37,12 +37,12 @@ var pgMigrations embed.FS
 // fails because of another. Each commits the writes of all that wait at its
 // server, and with them the time of a commit is shared.
 type pgStore struct {
-	url    string
-	name   string           // of this process among those that write
-	now    func() time.Time // of a test; nil: the database has the time
-	known  *primaries
-	behind atomic.Int64 // by how many milliseconds our clock is behind that of the database
-	batch  int64        // the last one, only of the writer
+	url       string
+	name      string           // of this process among those that write
+	now       func() time.Time // of a test; nil: the database has the time
+	primaries *primaries
+	behind    atomic.Int64 // by how many milliseconds our clock is behind that of the database
+	batch     int64        // the last one, only of the writer
 }
 
 // pgWriteLock is the lock of the transaction that writes.
@@ -57,7 +57,7 @@ func openPostgres(ctx context.Context, opt Options) (*DB, error) {
 	if opt.Path != "" {
 		kept = filepath.Join(filepath.Dir(opt.Path), timelineName)
 	}
-	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now, known: newPrimaries(kept, opt.Log)}
+	pg := &pgStore{url: opt.URL, name: rand.Text(), now: opt.Now, primaries: newPrimaries(kept, opt.Log)}
 	d := &DB{pg: pg, now: time.Now, log: opt.Log, stop: make(chan struct{}), watchEnded: make(chan struct{})}
 	c, err := pg.firstConnection(ctx, opt.Log)
 	if err != nil {
@@ -122,7 +122,7 @@ func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
 func (pg *pgStore) connect(ctx context.Context, readOnly bool) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return pgConnect(ctx, pg.url, readOnly, pg.known, nil)
+	return pgConnect(ctx, pg.url, readOnly, pg.primaries, nil)
 }
 
 // migrate brings the schema up to date; of several servers that start at once,
@@ -132,7 +132,7 @@ func (pg *pgStore) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chooseHost(&cfg.Config, false, pg.known)
+	chooseHost(&cfg.Config, false, pg.primaries)
 	cfg.RuntimeParams["statement_timeout"] = "0" // that of the role would end a long migration
 	c := stdlib.OpenDB(*cfg)
 	defer c.Close()
@@ -179,8 +179,8 @@ func (pg *pgStore) stamp() task.Time {
 // begin begins the transaction of a batch, as soon as no other server has one,
 // and returns the time of the database.
 func (pg *pgStore) begin(w *writer) (task.Time, error) {
-	if w.c.broken() || pg.known.former(w.c) {
-		c, err := pg.connect(bg, false)
+	if w.c.broken() || pg.primaries.isFormer(w.c) {
+		c, err := pg.connect(background, false)
 		if err != nil {
 			return 0, err
 		}
@@ -208,10 +208,10 @@ const afterLock = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS B
 // What is read after the lock is a statement of its own: it has to see what the
 // transaction that had the lock before has committed.
 func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
-	if err := w.c.later("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
+	if err := w.c.execDeferred("BEGIN ISOLATION LEVEL READ COMMITTED"); err != nil {
 		return 0, err
 	}
-	if err := w.c.later("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT)", int64(pgWriteLock)); err != nil {
+	if err := w.c.execDeferred("SELECT CAST(pg_advisory_xact_lock(?) AS TEXT)", int64(pgWriteLock)); err != nil {
 		return 0, err
 	}
 	var ids lastIDs
@@ -233,7 +233,7 @@ func (pg *pgStore) commit(w *writer, wrote bool) error {
 	}
 	pg.batch++
 	// The notification comes with the commit, or never.
-	err := w.c.later("INSERT INTO commits (writer, batch, at) "+
+	err := w.c.execDeferred("INSERT INTO commits (writer, batch, at) "+
 		"VALUES (?, ?, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) "+
 		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at "+
 		"RETURNING CAST(pg_notify('"+newsChannel+"', ?) AS TEXT)", pg.name, pg.batch, pg.payload(w.news))
@@ -307,15 +307,15 @@ func (w *writer) use(c *conn) {
 	w.counters.c = c
 }
 
-// alive returns the connection, or another one where that of PostgreSQL is gone or
+// liveConn returns the connection, or another one where that of PostgreSQL is gone or
 // leads to a former primary: one that was not used for a second is asked first.
-func (d *DB) alive(c *conn) (*conn, error) {
+func (d *DB) liveConn(c *conn) (*conn, error) {
 	s, ok := c.c.(*pgSession)
 	if !ok {
 		return c, nil
 	}
 	was := s.used
-	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.known.former(c) && (s.used.Sub(was) < time.Second || s.c.Ping(bg) == nil) {
+	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.primaries.isFormer(c) && (s.used.Sub(was) < time.Second || s.c.Ping(background) == nil) {
 		return c, nil
 	}
 	for again := 0; ; again++ {
@@ -347,7 +347,7 @@ func (d *DB) explainPostgres(err error) error {
 			return errSearchTooLong()
 		case "53100":
 			e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the database is full; nothing was written, reads continue")
-			d.note(causeDisk, e)
+			d.setFault(causeDisk, e)
 			return e
 		}
 	}
@@ -355,7 +355,7 @@ func (d *DB) explainPostgres(err error) error {
 		return err
 	}
 	e := task.Errorf(task.Unavailable, task.CodeUnavailable, "The database cannot be reached; try again in a moment")
-	if d.note(causeDisk, e) { // only the log has the address of the database
+	if d.setFault(causeDisk, e) { // only the log has the address of the database
 		d.log.Error("the database cannot be reached", "reason", err)
 	}
 	return e
@@ -385,12 +385,12 @@ func (tx *Tx) raiseID(table string, id task.ID) error {
 // writeIDs stores the ids that were given.
 func (n *counters) writeIDs() error {
 	if n.ids.task != n.stored.task {
-		if err := n.c.later("UPDATE sequences SET seq = ? WHERE name = 'tasks'", n.ids.task); err != nil {
+		if err := n.c.execDeferred("UPDATE sequences SET seq = ? WHERE name = 'tasks'", n.ids.task); err != nil {
 			return err
 		}
 	}
 	if n.ids.event != n.stored.event {
-		if err := n.c.later("UPDATE sequences SET seq = ? WHERE name = 'events'", n.ids.event); err != nil {
+		if err := n.c.execDeferred("UPDATE sequences SET seq = ? WHERE name = 'events'", n.ids.event); err != nil {
 			return err
 		}
 	}

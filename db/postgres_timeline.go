@@ -74,13 +74,13 @@ func (p *primaries) admit(ctx context.Context, c *pgconn.PgConn) error {
 			"(if it is a restored copy that should be used, delete %s from the data folder)", host, at.number, p.newest.number, timelineName)
 	default:
 		p.newest = at
-		p.keep()
+		p.save()
 	}
 	return nil
 }
 
-// keep writes the newest timeline to the file.
-func (p *primaries) keep() {
+// save writes the newest timeline to the file.
+func (p *primaries) save() {
 	if p.file == "" {
 		return
 	}
@@ -96,9 +96,9 @@ func (p *primaries) keep() {
 
 var errFormerPrimary = errors.New("another host of the database has been promoted")
 
-// former reports whether a standby was promoted since the connection was made to
+// isFormer reports whether a standby was promoted since the connection was made to
 // its host.
-func (p *primaries) former(c *conn) bool {
+func (p *primaries) isFormer(c *conn) bool {
 	s, ok := c.c.(*pgSession)
 	if !ok {
 		return false

@@ -41,7 +41,7 @@ func (rx *Rx) ProjectKeys() ([]string, error) {
 
 // Project returns one project. Error: unknown key.
 func (rx *Rx) Project(key string) (*task.Project, error) {
-	p, err := orNil(scanProject(rx.row("SELECT "+projectCols+" FROM projects WHERE key = ?", key)))
+	p, err := nilIfNoRow(scanProject(rx.row("SELECT "+projectCols+" FROM projects WHERE key = ?", key)))
 	if err == nil && p == nil {
 		err = task.ProjectNotFound(key)
 	}

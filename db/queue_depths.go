@@ -49,17 +49,17 @@ func (tx *Tx) DropDepths(before task.Time) error {
 	return tx.do("DELETE FROM depth_hours WHERE hour < ?", startOfHour(before))
 }
 
-// RunTook is how long a run that completed took.
-type RunTook struct {
+// RunDuration is how long a run that completed took.
+type RunDuration struct {
 	Ended  task.Time
 	Agent  string
 	Millis int64
 }
 
-// RunTooks returns the durations of runs that completed in a period, newest
+// RunDurations returns the durations of runs that completed in a period, newest
 // first; "" means every agent or every project. Without a project, only the
 // index is read.
-func (rx *Rx) RunTooks(f task.StatFilter, limit int) ([]RunTook, error) {
+func (rx *Rx) RunDurations(f task.StatFilter, limit int) ([]RunDuration, error) {
 	const ended = `SELECT r.ended_at, r.agent, r.ended_at - r.started_at FROM runs r INDEXED BY runs_ended
  WHERE r.ended_at IS NOT NULL AND r.ended_at >= ?1 AND r.ended_at < ?2 AND r.status = 'completed' AND r.started_at IS NOT NULL
  AND (?3 = '' OR r.agent = ?3)`
@@ -70,7 +70,7 @@ func (rx *Rx) RunTooks(f task.StatFilter, limit int) ([]RunTook, error) {
 		args = append(args, f.Project)
 	}
 	rows, err := rx.query(q, args...)
-	return collect(rows, err, func(r rowScanner) (t RunTook, err error) {
+	return collect(rows, err, func(r rowScanner) (t RunDuration, err error) {
 		return t, r.Scan(&t.Ended, &t.Agent, &t.Millis)
 	})
 }

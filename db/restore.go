@@ -16,23 +16,23 @@ import (
 	"taskyard/task"
 )
 
-// restoreNote is the journal of a restore, <path>.restore: from the moment it
+// restoreJournal is the journal of a restore, <path>.restore: from the moment it
 // is there the restore is decided, and whoever opens the database next
 // finishes it. Both names are of files in the folder of the database.
-type restoreNote struct {
-	From  string `json:"from"` // the checked file that becomes the database, or the folder of a whole instance
-	Kept  string `json:"kept"` // the name for the former one, which nothing has yet
-	Whole *whole `json:"whole,omitempty"`
+type restoreJournal struct {
+	From     string         `json:"from"` // the checked file that becomes the database, or the folder of a whole instance
+	Replaced string         `json:"kept"` // the name for the former one, which nothing has yet
+	Folder   *folderJournal `json:"whole,omitempty"`
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func notePath(path string) string { return path + ".restore" }
+func journalPath(path string) string { return path + ".restore" }
 
 // pending reports whether a restore is decided and not finished.
-func pending(path string) bool { return fileExists(notePath(path)) }
+func pending(path string) bool { return fileExists(journalPath(path)) }
 
-func keptName(path string, now time.Time) string {
+func replacedName(path string, now time.Time) string {
 	return filepath.Base(path) + ".replaced-" + now.UTC().Format("20060102T150405")
 }
 
@@ -52,7 +52,7 @@ func Restore(ctx context.Context, from, path string, revive bool) (v Revived, er
 	if err := checkBackup(ctx, from); err != nil {
 		return v, err
 	}
-	note := restoreNote{From: filepath.Base(path) + ".restoring", Kept: filepath.Base(path) + ".replaced"}
+	note := restoreJournal{From: filepath.Base(path) + ".restoring", Replaced: filepath.Base(path) + ".replaced"}
 	if kept := path + ".replaced"; fileExists(kept) {
 		return v, fmt.Errorf("%s exists from an earlier restore; move it away first", kept)
 	}
@@ -64,13 +64,13 @@ func Restore(ctx context.Context, from, path string, revive bool) (v Revived, er
 	if err := vacuumInto(ctx, src, path+".restoring"); err != nil {
 		return v, err
 	}
-	if v, err = withdraw(ctx, path+".restoring", path, task.TimeFromStd(time.Now()), revive); err != nil {
+	if v, err = revokeEnded(ctx, path+".restoring", path, task.TimeFromStd(time.Now()), revive); err != nil {
 		return v, err
 	}
 	if err := syncFile(path + ".restoring"); err != nil {
 		return v, err
 	}
-	if err := writeRestoreNote(path, note); err != nil {
+	if err := writeRestoreJournal(path, note); err != nil {
 		return v, err
 	}
 	return v, FinishRestore(path, quiet)
@@ -84,7 +84,7 @@ func FinishRestore(path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(notePath(path))
+	b, err := os.ReadFile(journalPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.RemoveAll(stagedFolder(path)); err != nil {
 			return err
@@ -92,20 +92,20 @@ func FinishRestore(path string, log *slog.Logger) error {
 		if !fileExists(path) {
 			return nil // perhaps all that is left; somebody must look
 		}
-		return removeAll(path+".restoring", path+".restoring-journal", notePath(path)+".new")
+		return removeAll(path+".restoring", path+".restoring-journal", journalPath(path)+".new")
 	}
 	if err != nil {
 		return err
 	}
-	var note restoreNote
-	if err := json.Unmarshal(b, &note); err != nil || note.From == "" || note.Kept == "" {
-		return fmt.Errorf("%s is not what a restore wrote: restore a backup again after removing it", notePath(path))
+	var note restoreJournal
+	if err := json.Unmarshal(b, &note); err != nil || note.From == "" || note.Replaced == "" {
+		return fmt.Errorf("%s is not what a restore wrote: restore a backup again after removing it", journalPath(path))
 	}
 	dir := filepath.Dir(path)
-	from, kept := filepath.Join(dir, filepath.Base(note.From)), filepath.Join(dir, filepath.Base(note.Kept))
+	from, kept := filepath.Join(dir, filepath.Base(note.From)), filepath.Join(dir, filepath.Base(note.Replaced))
 	switch {
-	case note.Whole != nil:
-		if err := note.Whole.finish(dir, from, kept); err != nil {
+	case note.Folder != nil:
+		if err := note.Folder.finish(dir, from, kept); err != nil {
 			return err
 		}
 		log.Warn("restore finished", "data", dir, "former", kept)
@@ -116,9 +116,9 @@ func FinishRestore(path string, log *slog.Logger) error {
 		log.Warn("restore finished", "database", path, "former", kept)
 	case !fileExists(path):
 		return fmt.Errorf("a restore of %s was decided, but neither it nor %s is there: bring one of "+
-			"them back, or remove %s and restore a backup", path, from, notePath(path))
+			"them back, or remove %s and restore a backup", path, from, journalPath(path))
 	}
-	if err := os.Remove(notePath(path)); err != nil {
+	if err := os.Remove(journalPath(path)); err != nil {
 		return err
 	}
 	return syncFile(dir)
@@ -141,27 +141,27 @@ func swap(from, path, kept string) error {
 	return syncFile(filepath.Dir(path))
 }
 
-func writeRestoreNote(path string, note restoreNote) error {
+func writeRestoreJournal(path string, note restoreJournal) error {
 	b, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
-	tmp := notePath(path) + ".new"
+	tmp := journalPath(path) + ".new"
 	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
 		return err
 	}
 	if err := syncFile(tmp); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, notePath(path)); err != nil {
+	if err := os.Rename(tmp, journalPath(path)); err != nil {
 		return err
 	}
 	return syncFile(filepath.Dir(path))
 }
 
-// Settle is FinishRestore for a command beside the server: it does nothing
+// FinishRestoreIfPending is FinishRestore for a command beside the server: it does nothing
 // when nothing waits, and takes the lock otherwise. Error: a server runs.
-func Settle(path string, log *slog.Logger) error {
+func FinishRestoreIfPending(path string, log *slog.Logger) error {
 	resolved, err := resolve(path)
 	if err != nil || !pending(resolved) {
 		return err
@@ -196,7 +196,7 @@ func checkBackup(ctx context.Context, file string) error {
 	if err := CheckFileIntegrity(ctx, file); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if err := isTaskyard(ctx, file); err != nil {
+	if err := checkIsTaskyard(ctx, file); err != nil {
 		return err
 	}
 	schema, _, err := Describe(ctx, file)
@@ -206,7 +206,7 @@ func checkBackup(ctx context.Context, file string) error {
 	return err
 }
 
-func isTaskyard(ctx context.Context, path string) error {
+func checkIsTaskyard(ctx context.Context, path string) error {
 	db, err := openReadOnly(path)
 	if err != nil {
 		return err

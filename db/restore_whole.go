@@ -11,9 +11,9 @@ import (
 	"taskyard/task"
 )
 
-// whole is what the journal says of a restore of a whole data folder. Names
+// folderJournal is what the journal says of a restore of a whole data folder. Names
 // are relative to that folder.
-type whole struct {
+type folderJournal struct {
 	Old []string `json:"old"` // moved away, in this order; nothing comes in their place
 	New []string `json:"new"` // put in place, what lies there is moved away
 }
@@ -26,17 +26,17 @@ const (
 
 func stagedFolder(path string) string { return filepath.Join(filepath.Dir(path), StagedName) }
 
-// Whole is a restore of a data folder that is being prepared. Hold the Lock of
+// FolderRestore is a restore of a data folder that is being prepared. Hold the Lock of
 // its database meanwhile.
-type Whole struct {
+type FolderRestore struct {
 	Dir string // where the new files go: a folder that is there and empty
 
 	path string // of the database
 }
 
-// PrepareWhole finishes what an earlier restore left and makes the folder for the
+// PrepareFolderRestore finishes what an earlier restore left and makes the folder for the
 // new files of the instance whose database is at path.
-func PrepareWhole(path string) (*Whole, error) {
+func PrepareFolderRestore(path string) (*FolderRestore, error) {
 	if err := FinishRestore(path, quiet); err != nil {
 		return nil, err
 	}
@@ -47,12 +47,12 @@ func PrepareWhole(path string) (*Whole, error) {
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
 		return nil, errors.New(path + " is a link: move it away, then restore")
 	}
-	w := &Whole{Dir: stagedFolder(path), path: path}
+	w := &FolderRestore{Dir: stagedFolder(path), path: path}
 	return w, os.Mkdir(w.Dir, 0o700)
 }
 
 // Cancel removes the new files. It does nothing once the restore is decided.
-func (w *Whole) Cancel() error {
+func (w *FolderRestore) Cancel() error {
 	if pending(w.path) {
 		return nil
 	}
@@ -64,27 +64,27 @@ func (w *Whole) Cancel() error {
 // except the database, which is checked first. Commit ends sessions and tokens
 // as Restore does. An interrupted restore has either not happened, or is
 // finished by FinishRestore.
-func (w *Whole) Commit(ctx context.Context, add, remove []string, revive bool) (kept string, v Revived, err error) {
+func (w *FolderRestore) Commit(ctx context.Context, add, remove []string, revive bool) (kept string, v Revived, err error) {
 	staged := filepath.Join(w.Dir, filepath.Base(w.path))
 	if err := checkBackup(ctx, staged); err != nil {
 		return "", v, err
 	}
 	now := time.Now()
-	if v, err = withdraw(ctx, staged, w.path, task.TimeFromStd(now), revive); err != nil {
+	if v, err = revokeEnded(ctx, staged, w.path, task.TimeFromStd(now), revive); err != nil {
 		return "", v, err
 	}
 	if err := errors.Join(syncFile(staged), syncFile(w.Dir)); err != nil {
 		return "", v, err
 	}
-	n := &whole{New: add}
+	n := &folderJournal{New: add}
 	for _, suffix := range companions { // before the database: over another one they would corrupt it
 		n.Old = append(n.Old, filepath.Base(w.path)+suffix)
 	}
 	n.Old = append(n.Old, remove...)
 	dir := filepath.Dir(w.path)
-	note := restoreNote{From: filepath.Base(w.Dir), Kept: KeptPrefix + now.UTC().Format("20060102T150405.000"), Whole: n}
-	kept = filepath.Join(dir, note.Kept)
-	if err := writeRestoreNote(w.path, note); err != nil {
+	note := restoreJournal{From: filepath.Base(w.Dir), Replaced: KeptPrefix + now.UTC().Format("20060102T150405.000"), Folder: n}
+	kept = filepath.Join(dir, note.Replaced)
+	if err := writeRestoreJournal(w.path, note); err != nil {
 		return "", v, err
 	}
 	if err := FinishRestore(w.path, quiet); err != nil {
@@ -96,16 +96,16 @@ func (w *Whole) Commit(ctx context.Context, add, remove []string, revive bool) (
 	return kept, v, nil
 }
 
-// PendingWhole reports whether the restore of a data folder is decided and not
+// FolderRestorePending reports whether the restore of a data folder is decided and not
 // finished: its configuration may be the old or the new one.
-func PendingWhole(path string) bool {
+func FolderRestorePending(path string) bool {
 	resolved, err := resolve(path)
 	return err == nil && pending(resolved) && fileExists(stagedFolder(resolved))
 }
 
 // finish moves the files. What was moved before it was cut off is told by
 // where it is: a new file that is not in from is in place.
-func (n *whole) finish(dir, from, kept string) error {
+func (n *folderJournal) finish(dir, from, kept string) error {
 	if err := os.MkdirAll(kept, 0o700); err != nil {
 		return err
 	}

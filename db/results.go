@@ -114,7 +114,7 @@ func (tx *Tx) InsertResult(s *task.Result) (task.ID, error) {
 	s.Number = n + 1
 	return tx.insert(`INSERT INTO results (task_id, number, run_id, author, summary, resources, project, branch, base, head,
  patch, digest, policy, flags, state, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.TaskID, s.Number, nz(s.RunID), s.Author, s.Summary, asJSON(s.Resources), s.Project, s.Branch, s.Base, s.Head,
+		s.TaskID, s.Number, nullZero(s.RunID), s.Author, s.Summary, asJSON(s.Resources), s.Project, s.Branch, s.Base, s.Head,
 		s.Patch, s.Digest, asJSON(s.Policy), asJSON(s.Flags), s.State, tx.Now)
 }
 
@@ -215,7 +215,7 @@ func (rx *Rx) CheckRun(id, check task.ID) (task.CheckRun, error) {
 func (tx *Tx) InsertCheckRun(c task.CheckRun, result, run task.ID) (task.ID, error) {
 	return tx.insert(`INSERT INTO check_runs (task_id, result_id, run_id, name, command, required, commit_id, verdict, exit_code,
  reason, millis, log, log_hash, level, merge, asked_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		c.TaskID, nz(result), nz(run), c.Name, c.Command, c.Required, c.Commit, c.Verdict, c.ExitCode,
+		c.TaskID, nullZero(result), nullZero(run), c.Name, c.Command, c.Required, c.Commit, c.Verdict, c.ExitCode,
 		c.Reason, c.Millis, c.Log, c.LogSHA256, c.Level, c.Merge, c.AskedBy, tx.Now)
 }
 

@@ -54,12 +54,12 @@ func readRights(ctx context.Context, c *sql.DB, now task.Time) (r rights, err er
 	return r, err
 }
 
-// withdraw ends, in the backup at staged, the rights that ended since in the
+// revokeEnded ends, in the backup at staged, the rights that ended since in the
 // database at present: tokens that are no longer valid there and sessions that
 // it does not have. With keep it only reports which. It also keeps the ids, claims
 // and leases that were given since from being given again, and notes where the log
 // was cut, which check asks for.
-func withdraw(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
+func revokeEnded(ctx context.Context, staged, present string, now task.Time, keep bool) (v Revived, err error) {
 	c, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: staged}).EscapedPath()+"?_journal_mode=DELETE&_synchronous=FULL&_txlock=immediate")
 	if err != nil {
 		return v, err
@@ -70,7 +70,7 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 	if err != nil {
 		return v, err
 	}
-	valid, given, err := readPresent(ctx, present, now)
+	valid, given, err := readCurrent(ctx, present, now)
 	if err != nil {
 		return v, err
 	}
@@ -85,18 +85,18 @@ func withdraw(ctx context.Context, staged, present string, now task.Time, keep b
 			return v, err
 		}
 	}
-	if err := errors.Join(skipGiven(ctx, tx, given), skipHeld(ctx, tx)); err != nil {
+	if err := errors.Join(skipIssuedIDs(ctx, tx, given), skipIssuedNumbers(ctx, tx)); err != nil {
 		return v, err
 	}
-	if err := noteRestored(ctx, tx, now); err != nil {
+	if err := recordRestore(ctx, tx, now); err != nil {
 		return v, err
 	}
 	return v, tx.Commit()
 }
 
-// readPresent returns the rights and the last ids of the database at present; no
+// readCurrent returns the rights and the last ids of the database at present; no
 // rights where there is none that can be read.
-func readPresent(ctx context.Context, present string, now task.Time) (*rights, map[string]int64, error) {
+func readCurrent(ctx context.Context, present string, now task.Time) (*rights, map[string]int64, error) {
 	if !fileExists(present) {
 		return nil, nil, nil
 	}
@@ -109,7 +109,7 @@ func readPresent(ctx context.Context, present string, now task.Time) (*rights, m
 	if err != nil {
 		return nil, nil, nil //nolint:nilerr // what cannot be read is not compared
 	}
-	given, err := readGiven(ctx, c)
+	given, err := readLastIDs(ctx, c)
 	if err != nil {
 		return nil, nil, nil //nolint:nilerr // as above
 	}
@@ -164,8 +164,8 @@ func endRights(ctx context.Context, tx *sql.Tx, tokens, sessions []string, now t
 	return nil
 }
 
-// readGiven returns the last ids that a database gave to tasks and runs.
-func readGiven(ctx context.Context, c *sql.DB) (map[string]int64, error) {
+// readLastIDs returns the last ids that a database gave to tasks and runs.
+func readLastIDs(ctx context.Context, c *sql.DB) (map[string]int64, error) {
 	rows, err := c.QueryContext(ctx, "SELECT name, seq FROM sqlite_sequence WHERE name IN ('tasks', 'runs')")
 	if err != nil {
 		return nil, err
@@ -183,10 +183,10 @@ func readGiven(ctx context.Context, c *sql.DB) (map[string]int64, error) {
 	return given, rows.Err()
 }
 
-// skipGiven has the next tasks and runs get later ids than those given. Folders of
+// skipIssuedIDs has the next tasks and runs get later ids than those given. Folders of
 // runs and branches are named by them and outlive a restore: another task or run
 // with the id would work in them.
-func skipGiven(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
+func skipIssuedIDs(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
 	for name, last := range given {
 		var own int64
 		err := tx.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = ?", name).Scan(&own)
@@ -206,17 +206,17 @@ func skipGiven(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
 	return nil
 }
 
-// heldSince is more than the claims of a task, and the leases of a run, that are
+// maxIssuedSinceBackup is more than the claims of a task, and the leases of a run, that are
 // given between two backups.
-const heldSince = 1000
+const maxIssuedSinceBackup = 1000
 
-// skipHeld has the next claim of a task and the next lease of a run get a number
+// skipIssuedNumbers has the next claim of a task and the next lease of a run get a number
 // that no holder was given since the backup: workers and agents work on while a
 // database is restored, and would pass for the holders of today.
-func skipHeld(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, "UPDATE runs SET lease = lease + ? WHERE status = 'pending'", heldSince)
+func skipIssuedNumbers(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "UPDATE runs SET lease = lease + ? WHERE status = 'pending'", maxIssuedSinceBackup)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE tasks SET claim_seq = claim_seq + ? WHERE archived_at IS NULL AND claim_holder IS NULL", heldSince)
+		_, err = tx.ExecContext(ctx, "UPDATE tasks SET claim_seq = claim_seq + ? WHERE archived_at IS NULL AND claim_holder IS NULL", maxIssuedSinceBackup)
 	}
 	return err
 }
@@ -232,7 +232,7 @@ type Restored struct {
 	Last task.ID   `json:"last"`
 }
 
-func noteRestored(ctx context.Context, tx *sql.Tx, now task.Time) error {
+func recordRestore(ctx context.Context, tx *sql.Tx, now task.Time) error {
 	r := Restored{At: now}
 	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM events").Scan(&r.Last); err != nil {
 		return err

@@ -101,14 +101,14 @@ func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err er
 // NextQueued returns the agent's first queued run that may start now on a server,
 // "" for any, or nil. noTick leaves runs made by a tick aside.
 func (rx *Rx) NextQueued(agent, server string, noTick bool) (*task.Run, error) {
-	return orNil(scanRun(rx.row("SELECT "+runCols+` FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending'
+	return nilIfNoRow(scanRun(rx.row("SELECT "+runCols+` FROM runs r INDEXED BY runs_queued WHERE r.status = 'pending'
  AND r.phase = 'queued' AND r.agent = ? AND r.not_before <= ?
  AND (?3 = '' OR r.server IN ('', ?3)) AND (NOT ? OR r.cause <> 'tick') ORDER BY r.id LIMIT 1`, agent, rx.Now, server, noTick)))
 }
 
-// Ahead counts the runs of its agent that a queued run waits for: those that
+// RunsAhead counts the runs of its agent that a queued run waits for: those that
 // run, and those queued before it.
-func (rx *Rx) Ahead(r *task.Run) (int, error) {
+func (rx *Rx) RunsAhead(r *task.Run) (int, error) {
 	return rx.count(`SELECT (SELECT count(*) FROM runs WHERE status = 'running' AND agent = ?1)
  + (SELECT count(*) FROM runs WHERE status = 'pending' AND phase = 'queued' AND agent = ?1 AND id < ?2)`, r.Agent, r.ID)
 }

@@ -83,18 +83,18 @@ func asJSON(v any) string {
 // Run returns one run, with what it asks while it waits for a permission; an
 // unknown id is RunNotFound.
 func (rx *Rx) Run(id task.ID) (*task.Run, error) {
-	r, err := orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id)))
+	r, err := nilIfNoRow(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.id = ?", id)))
 	if err != nil {
 		return nil, err
 	}
 	if r == nil {
 		return nil, task.RunNotFound(id)
 	}
-	return r, rx.asked(r)
+	return r, rx.addPermission(r)
 }
 
-// asked fills in what a run waits for a person to permit.
-func (rx *Rx) asked(r *task.Run) (err error) {
+// addPermission fills in what a run waits for a person to permit.
+func (rx *Rx) addPermission(r *task.Run) (err error) {
 	if r.Phase == task.PhasePermission && r.Status == task.RunRunning {
 		r.Permission, err = rx.LastPermission(r.ID)
 	}
@@ -103,11 +103,11 @@ func (rx *Rx) asked(r *task.Run) (err error) {
 
 // OpenRun returns the task's waiting or running run, or nil.
 func (rx *Rx) OpenRun(taskID task.ID) (*task.Run, error) {
-	r, err := orNil(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.status IN ('pending', 'running')", taskID)))
+	r, err := nilIfNoRow(scanRun(rx.row("SELECT "+runCols+" FROM runs r WHERE r.task_id = ? AND r.status IN ('pending', 'running')", taskID)))
 	if r == nil {
 		return nil, err
 	}
-	return r, rx.asked(r)
+	return r, rx.addPermission(r)
 }
 
 // InsertRun writes a new pending run and gates its task.
@@ -121,15 +121,15 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 	if a == nil {
 		a = &task.Approval{}
 	}
-	expires, version = nz(a.ExpiresAt), a.Version
+	expires, version = nullZero(a.ExpiresAt), a.Version
 	id, err := tx.insert(`INSERT INTO runs (task_id, agent, status, phase, cause, asked_by,
  attempt, retry_of, depth, limits, model, definition_hash,
  spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before,
  parent_run, ask, session, folder, tree_run, asked_token, approval_why, why)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nz(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
-		spec, version, expires, a.Decision, a.By, nz(a.At), a.Scope, tx.Now, r.NotBefore, nz(r.ParentRun),
-		askJSON(r.Ask), r.Session, r.Folder, nz(r.TreeRun), r.AskedToken, a.Why, r.Why)
+		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nullZero(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
+		spec, version, expires, a.Decision, a.By, nullZero(a.At), a.Scope, tx.Now, r.NotBefore, nullZero(r.ParentRun),
+		askJSON(r.Ask), r.Session, r.Folder, nullZero(r.TreeRun), r.AskedToken, a.Why, r.Why)
 	if err != nil {
 		return 0, err
 	}
@@ -190,8 +190,8 @@ func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 	return tx.changeRun(r, `UPDATE runs SET phase = ?, spec = ?, spec_hash = ?, limits = ?, model = ?, definition_hash = ?,
  approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
  held = NULL, held_until = NULL`,
-		phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nz(a.ExpiresAt),
-		a.Decision, a.By, nz(a.At), a.Scope, a.Reason, a.Why)
+		phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nullZero(a.ExpiresAt),
+		a.Decision, a.By, nullZero(a.At), a.Scope, a.Reason, a.Why)
 }
 
 // SetGrant notes what a reviewer approved for all runs of a task.
@@ -219,7 +219,7 @@ func (tx *Tx) StartRun(r *task.Run, claimID int64, lease time.Duration) (bool, e
  worker = ?, told = 0, told_bytes = 0, received = '', waits = '', closing_at = NULL, ask = ?, tree_run = ?,
  session = CASE WHEN server = ?13 THEN session ELSE '' END, server = ?13`,
 		tx.Now.Add(lease), tx.Now, tx.Now, claimID, asJSON(r.Spec), asJSON(r.Limits), r.Model,
-		r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nz(r.TreeRun), r.Server)
+		r.DefinitionHash, r.Depth, r.Worker, askJSON(r.Ask), nullZero(r.TreeRun), r.Server)
 }
 
 // RequeueRun puts a running run back into the queue.

@@ -16,7 +16,7 @@ func (rx *Rx) SavedViews(user task.ID) ([]task.SavedView, error) {
 
 // SavedView returns one view of a person; ok is false when it is not theirs.
 func (rx *Rx) SavedView(user, id task.ID) (v task.SavedView, ok bool, err error) {
-	return orNone(scanSavedView(rx.row("SELECT "+savedViewCols+" FROM saved_views WHERE id = ? AND user_id = ?", id, user)))
+	return okIfRow(scanSavedView(rx.row("SELECT "+savedViewCols+" FROM saved_views WHERE id = ? AND user_id = ?", id, user)))
 }
 
 // SavedViewNamed reports whether a person has a view with a name, other than

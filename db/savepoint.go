@@ -6,11 +6,11 @@ import "errors"
 // else of the transaction. It returns fn's error. Nested calls do not nest.
 func (tx *Tx) Nested(fn func() error) error {
 	tail := tx.w.tail
-	if err := tx.settle(); err != nil {
+	if err := tx.flushCounts(); err != nil {
 		return err
 	}
 	ids := tx.counters.ids // which are stored now
-	if err := tx.c.later("SAVEPOINT nested"); err != nil {
+	if err := tx.c.execDeferred("SAVEPOINT nested"); err != nil {
 		return err
 	}
 	err := fn()
@@ -26,7 +26,7 @@ func (tx *Tx) Nested(fn func() error) error {
 			return errors.Join(err, e)
 		}
 	}
-	if e := tx.c.later("RELEASE nested"); e != nil {
+	if e := tx.c.execDeferred("RELEASE nested"); e != nil {
 		return errors.Join(err, e)
 	}
 	return err

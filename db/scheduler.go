@@ -2,8 +2,8 @@ package db
 
 import "taskyard/task"
 
-// Woken is a task whose owner was woken lately.
-type Woken struct {
+// WokenTask is a task whose owner was woken lately.
+type WokenTask struct {
 	TaskID       task.ID
 	Title, Owner string
 	Wakes        int
@@ -12,12 +12,12 @@ type Woken struct {
 
 // WokenSince returns the tasks that wakes made runs of since a moment, those
 // with the most of them first.
-func (rx *Rx) WokenSince(since task.Time, limit int) ([]Woken, error) {
+func (rx *Rx) WokenSince(since task.Time, limit int) ([]WokenTask, error) {
 	rows, err := rx.query(`SELECT r.task_id, t.title, t.owner, count(*) AS n, max(r.created_at) AS at
  FROM runs r INDEXED BY runs_woken JOIN tasks t ON t.id = r.task_id
  WHERE r.cause IN ('wake', 'follow_up') AND r.created_at > ? GROUP BY r.task_id, t.title, t.owner
  ORDER BY n DESC, at DESC LIMIT ?`, since, limit)
-	return collect(rows, err, func(r rowScanner) (w Woken, err error) {
+	return collect(rows, err, func(r rowScanner) (w WokenTask, err error) {
 		return w, r.Scan(&w.TaskID, &w.Title, &w.Owner, &w.Wakes, &w.LastAt)
 	})
 }

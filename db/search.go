@@ -26,7 +26,7 @@ func (rx *Rx) searchHistory(f task.HistoryFilter) ([]*task.Task, string, error) 
 	before := int64(1<<31 - 1)
 	if f.Before != "" {
 		var err error
-		if _, before, err = pair(f.Before); err != nil {
+		if _, before, err = parseCursor(f.Before); err != nil {
 			return nil, "", task.FieldErrorf("before", "is not a cursor of this list; use the value of next")
 		}
 	}

@@ -115,9 +115,9 @@ func (rx *Rx) logEnd(id task.ID) (e logEnd, err error) {
 	return e, err
 }
 
-// still reports whether the log still has the line. When a standby was promoted
+// hasLogLine reports whether the log still has the line. When a standby was promoted
 // meanwhile that had not heard of it, another one has its id by now.
-func (rx *Rx) still(e logEnd) (bool, error) {
+func (rx *Rx) hasLogLine(e logEnd) (bool, error) {
 	now, err := rx.logEnd(e.id)
 	return bytes.Equal(now.hash, e.hash), err
 }
@@ -156,17 +156,17 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 
 // On PostgreSQL the search has only the words.
 var (
-	insertSearch = dual{
+	insertSearch = storeSQL{
 		"INSERT OR REPLACE INTO search (docid, title, body) VALUES (?, ?, ?)",
 		"INSERT INTO search (docid, words) VALUES (?, array_to_tsvector(words_of(CAST(? AS TEXT) || ' ' || CAST(? AS TEXT)))) " +
 			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
 	}
-	insertParts = dual{
+	insertParts = storeSQL{
 		"INSERT OR REPLACE INTO search_parts (docid, content) VALUES (?, ?)",
 		"INSERT INTO search_parts (docid, words) VALUES (?, array_to_tsvector(words_of(?))) " +
 			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
 	}
-	insertLines = dual{
+	insertLines = storeSQL{
 		"INSERT OR REPLACE INTO search_lines (docid, content) VALUES (?, ?)",
 		"INSERT INTO search_lines (docid, words) VALUES (?, array_to_tsvector(words_of(?))) " +
 			"ON CONFLICT (docid) DO UPDATE SET words = excluded.words",
@@ -179,7 +179,7 @@ func (tx *Tx) Index(w IndexWrite) error {
 	if at, err := tx.indexPlace(); err != nil || at != w.from {
 		return err
 	}
-	if ok, err := tx.still(w.end); err != nil || !ok {
+	if ok, err := tx.hasLogLine(w.end); err != nil || !ok {
 		return err
 	}
 	for _, d := range w.docs {

@@ -2,9 +2,9 @@ package db
 
 import "taskyard/task"
 
-// stillWaits is whether what a snooze z hides still waits, for the same
+// stillWaiting is whether what a snooze z hides still waits, for the same
 // cause. ?1 is the number of failures at which a task is stuck.
-const stillWaits = `CASE z.kind
+const stillWaiting = `CASE z.kind
  WHEN 'question' THEN EXISTS (SELECT 1 FROM tasks t WHERE t.id = z.task_id AND t.question_id = z.ref)
  WHEN 'approval' THEN EXISTS (SELECT 1 FROM runs r WHERE r.id = z.ref AND r.status = 'pending' AND r.phase = 'approval')
  WHEN 'permission' THEN EXISTS (SELECT 1 FROM permissions p WHERE p.run_id = z.ref AND p.n = z.mark AND p.decision = '')
@@ -49,7 +49,7 @@ func (tx *Tx) SetSnooze(user task.ID, z task.Snooze) error {
 
 // Snooze returns what a person snoozed; false when it is not snoozed.
 func (rx *Rx) Snooze(user task.ID, kind task.InboxKind, ref task.ID) (z task.Snooze, ok bool, err error) {
-	return orNone(scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
+	return okIfRow(scanSnooze(rx.row("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
 		"WHERE z.user_id = ? AND z.kind = ? AND z.ref = ?", user, kind, ref)))
 }
 
@@ -68,7 +68,7 @@ func scanSnooze(s rowScanner) (z task.Snooze, err error) {
 // come back first.
 func (rx *Rx) Snoozes(user task.ID, attempts, limit int) ([]task.Snooze, error) {
 	rows, err := rx.query("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
-		"WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaits+" ORDER BY z.until, z.ref LIMIT ?4",
+		"WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaiting+" ORDER BY z.until, z.ref LIMIT ?4",
 		attempts, user, rx.Now, limit)
 	return collect(rows, err, scanSnooze)
 }
@@ -76,7 +76,7 @@ func (rx *Rx) Snoozes(user task.ID, attempts, limit int) ([]task.Snooze, error) 
 // SnoozeCounts counts what a person snoozed and what still waits.
 func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err error) {
 	rows, err := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+
-		stillWaits+" GROUP BY z.kind", attempts, user, rx.Now)
+		stillWaiting+" GROUP BY z.kind", attempts, user, rx.Now)
 	err = each(rows, err, func(r rowScanner) error {
 		var kind task.InboxKind
 		var c int

@@ -19,7 +19,7 @@ const noRunWaits = "NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = t.run_id AND r
 // Loads returns the load of every owner of open tasks. Tasks are counted as
 // they change; what few tasks are in has indexes, which are walked.
 func (rx *Rx) Loads() (map[string]AgentLoad, error) {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
 	rows, err := rx.query(`SELECT owner, sum(CASE status WHEN 'active' THEN n ELSE 0 END),
@@ -99,7 +99,7 @@ type OwnerCount struct {
 
 // OpenOwners counts the open tasks of each owner that has some.
 func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
 	rows, err := rx.query("SELECT owner, sum(n) FROM task_counts WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner ORDER BY owner")
@@ -108,7 +108,7 @@ func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
 
 // OpenCount returns how many open tasks of a status an owner has; "" is any.
 func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return 0, err
 	}
 	return rx.count("SELECT coalesce(sum(n), 0) FROM task_counts WHERE status IN ('active', 'draft') "+
@@ -141,7 +141,7 @@ type Counts struct{ Tasks, Archived, Runs, Events int }
 // Counts counts rows by their highest ids, and archived tasks by what their
 // owners have, not one by one.
 func (rx *Rx) Counts() (c Counts, err error) {
-	if err := rx.settle(); err != nil {
+	if err := rx.flushCounts(); err != nil {
 		return c, err
 	}
 	err = rx.row(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0),
@@ -157,7 +157,7 @@ type Engine struct {
 	Bytes int64  // of the database, without its log
 }
 
-var readEngine = dual{
+var readEngine = storeSQL{
 	"SELECT 'SQLite', page_count * page_size FROM pragma_page_count, pragma_page_size",
 	"SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())",
 }

@@ -67,7 +67,7 @@ func (s *stmt) exec(args []any) (driver.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.s.ExecContext(bg, v)
+	return s.s.ExecContext(background, v)
 }
 
 func (s *stmt) query(ctx context.Context, args []any) (*rows, error) {

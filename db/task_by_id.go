@@ -9,9 +9,9 @@ func (rx *Rx) TasksByID(ids []task.ID) ([]*task.Task, error) {
 		jsonIDs(ids))
 }
 
-// BelowMany counts the open tasks below any of the tasks, at any depth,
+// CountDescendants counts the open tasks below any of the tasks, at any depth,
 // without these themselves.
-func (rx *Rx) BelowMany(ids []task.ID) (int, error) {
+func (rx *Rx) CountDescendants(ids []task.ID) (int, error) {
 	return rx.count(`WITH RECURSIVE down (id, n) AS (
  SELECT c.id, 1 FROM json_each(?1) j CROSS JOIN tasks c ON c.parent_id = CAST(j.value AS BIGINT)
  UNION SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)

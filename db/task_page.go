@@ -80,7 +80,7 @@ func (rx *Rx) UsageBelow(id task.ID, limit int) (own, all task.Usage, err error)
 }
 
 // PostgreSQL ends a recursion by the query around it.
-var runsBelow = dual{
+var runsBelow = storeSQL{
 	`FROM (WITH RECURSIVE down (id, n) AS (
  SELECT ?1, 0 UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20 LIMIT ?2)
  SELECT id FROM down) d JOIN runs r ON r.task_id = d.id`,
@@ -89,10 +89,10 @@ var runsBelow = dual{
  SELECT id FROM down LIMIT ?2) d JOIN runs r ON r.task_id = d.id`,
 }
 
-// Beside returns the active tasks before and after one in its owner's queue
+// Neighbors returns the active tasks before and after one in its owner's queue
 // (0: none), and its place there, counted from 1; 0 when limit are before it.
 // For the collation see queueOrder.
-func (rx *Rx) Beside(t *task.Task, limit int) (prev, next task.ID, place int, err error) {
+func (rx *Rx) Neighbors(t *task.Task, limit int) (prev, next task.ID, place int, err error) {
 	const queue = "(SELECT id FROM tasks WHERE owner = ?1 AND status = 'active' AND archived_at IS NULL AND priority "
 	const at = "SELECT coalesce(" + queue + "= ?2 AND (created_at, id) "
 	if err = rx.row(at+"< (?3, ?4 COLLATE BINARY) ORDER BY created_at DESC, id DESC LIMIT 1), "+

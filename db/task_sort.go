@@ -14,7 +14,7 @@ const waitsForPeople = `(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR
  FROM runs r WHERE r.id = t.run_id AND r.phase IN ('approval', 'permission')))`
 
 // What all tasks that wait for a person have, as the index tasks_held_up says it.
-const heldUp = "(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.run_id IS NOT NULL OR t.awaits <> '')"
+const waitsForPerson = "(t.question_id IS NOT NULL OR t.blockers_canceled > 0 OR t.run_id IS NOT NULL OR t.awaits <> '')"
 
 // claimed is the index of claims, which is in no order of queues.
 const claimed = "tasks_lease"
@@ -51,7 +51,7 @@ func (w *where) shown(s task.Shown, now task.Time) {
 	}
 	w.add("t.status = 'active'")
 	if s == task.ShownWaiting {
-		w.add(heldUp)
+		w.add(waitsForPerson)
 		w.add(waitsForPeople)
 		w.index = "tasks_held_up"
 		return
@@ -135,7 +135,7 @@ var openWalks = map[task.TaskSort]openWalk{
 // the table may not know as they are.
 func (rx *Rx) walk(f task.TaskFilter, skip int) (w openWalk, tail string, err error) {
 	walk, ok := openWalks[f.Sort]
-	if !ok || !bare(f) {
+	if !ok || !isBasic(f) {
 		return w, "", nil
 	}
 	n, err := rx.OpenCount(f.Owner, f.Status)
@@ -153,8 +153,8 @@ func (rx *Rx) walk(f task.TaskFilter, skip int) (w openWalk, tail string, err er
 	return walk, tail, err
 }
 
-// bare reports whether a filter asks for no more than an owner and a status.
-func bare(f task.TaskFilter) bool {
+// isBasic reports whether a filter asks for no more than an owner and a status.
+func isBasic(f task.TaskFilter) bool {
 	return f == task.TaskFilter{
 		Owner: f.Owner, Status: f.Status, Sort: f.Sort, Desc: f.Desc, After: f.After, Limit: f.Limit, Full: f.Full,
 	}
@@ -175,7 +175,7 @@ func offset(after string) (int, error) {
 // than an owner and a status, up to one more than task.MaxCounted. Pages and
 // order do not matter.
 func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
-	if bare(f) {
+	if isBasic(f) {
 		return rx.OpenCount(f.Owner, f.Status)
 	}
 	w, err := rx.openWhere(f)
@@ -183,7 +183,7 @@ func (rx *Rx) CountOpenTasks(f task.TaskFilter) (int, error) {
 		return 0, err
 	}
 	words := f
-	if words.Query = ""; w.many && f.Owner == "" && f.Status == "" && bare(words) {
+	if words.Query = ""; w.uncounted && f.Owner == "" && f.Status == "" && isBasic(words) {
 		return task.MaxCounted + 1, nil
 	}
 	r, cancel := rx.boundedSearch(f.Query)

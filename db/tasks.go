@@ -101,12 +101,12 @@ func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
 		if err := relations(t, steps, resources, comments); err != nil {
 			return nil, err
 		}
-		return t, past(t, runs, subtasks)
+		return t, decodePast(t, runs, subtasks)
 	}
 }
 
-// past reads what happened before; "" means that it was not asked for.
-func past(t *task.Task, runs, subtasks string) error {
+// decodePast reads what happened before; "" means that it was not asked for.
+func decodePast(t *task.Task, runs, subtasks string) error {
 	if runs == "" || runs == "[]" && subtasks == "[]" {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (rx *Rx) TaskBare(id task.ID) (*task.Task, error) {
 
 // one scans one task; an unknown id is TaskNotFound.
 func (rx *Rx) one(q string, id task.ID) (*task.Task, error) {
-	t, err := orNil(scanTask(rx.Now)(rx.row(q, id)))
+	t, err := nilIfNoRow(scanTask(rx.Now)(rx.row(q, id)))
 	if err == nil && t == nil {
 		err = task.TaskNotFound(id)
 	}
@@ -214,7 +214,7 @@ func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
 // id. t.Nesting and t.ParentTaskID are taken as they are.
 func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 	id, err := tx.insertTaskRow(t.Title, t.Description, t.Owner, t.CreatedBy, t.Status, t.Priority, t.Channel,
-		nz(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, demandsJSON(t.Demands), tx.Now, tx.Now)
+		nullZero(t.ParentTaskID), t.Nesting, strings.Join(t.Labels, " "), t.Project, demandsJSON(t.Demands), tx.Now, tx.Now)
 	if err != nil {
 		return 0, err
 	}
@@ -224,7 +224,7 @@ func (tx *Tx) InsertTask(t *task.Task) (task.ID, error) {
 }
 
 // insertTask has the id as its last argument, which SQLite gives itself.
-var insertTask = dual{
+var insertTask = storeSQL{
 	`INSERT INTO tasks (title, description, owner, created_by, status,
  priority, channel, parent_id, nesting, labels, project, demands, created_at, updated_at)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -299,12 +299,12 @@ func (tx *Tx) Archive(id task.ID, status task.Status, summary string) error {
 
 // SetQuestion opens (message id) or closes (0) the task's question.
 func (tx *Tx) SetQuestion(id, message task.ID) error {
-	return tx.do("UPDATE tasks SET question_id = ?, version = version + 1, updated_at = ? WHERE id = ?", nz(message), tx.Now, id)
+	return tx.do("UPDATE tasks SET question_id = ?, version = version + 1, updated_at = ? WHERE id = ?", nullZero(message), tx.Now, id)
 }
 
-// Below returns the subtasks of a task at any depth that are not archived
+// OpenDescendants returns the subtasks of a task at any depth that are not archived
 // yet, the nearest first; those below an archived one too.
-func (rx *Rx) Below(id task.ID) ([]*task.Task, error) {
+func (rx *Rx) OpenDescendants(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE down (id, n) AS (
  SELECT id, 1 FROM tasks WHERE parent_id = ?
  UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)

@@ -15,7 +15,7 @@ func scanToken(r rowScanner) (t task.Token, err error) {
 
 func scanListed(r rowScanner) (t task.Token, err error) {
 	var person string
-	t, err = scanToken(wider{r, []any{&person}})
+	t, err = scanToken(extendedScanner{r, []any{&person}})
 	t.Person = person
 	return t, err
 }
@@ -24,18 +24,18 @@ func scanListed(r rowScanner) (t task.Token, err error) {
 func (tx *Tx) InsertToken(t task.Token, hash []byte) (task.ID, error) {
 	return tx.insert("INSERT INTO tokens (hash, hint, name, scope, agent, user_id, run_id, created_by, created_at, expires_at) "+
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		hash, t.Hint, t.Name, t.Scope, t.Agent, nz(t.UserID), nz(t.RunID), t.CreatedBy, tx.Now, nz(t.ExpiresAt))
+		hash, t.Hint, t.Name, t.Scope, t.Agent, nullZero(t.UserID), nullZero(t.RunID), t.CreatedBy, tx.Now, nullZero(t.ExpiresAt))
 }
 
 // TokenByHash returns a token that is neither revoked nor expired.
 func (rx *Rx) TokenByHash(hash []byte) (t task.Token, ok bool, err error) {
-	return orNone(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL "+
+	return okIfRow(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE hash = ? AND revoked_at IS NULL "+
 		"AND (expires_at IS NULL OR expires_at > ?)", hash, rx.Now)))
 }
 
 // Token returns a token by id.
 func (rx *Rx) Token(id task.ID) (t task.Token, ok bool, err error) {
-	return orNone(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE id = ?", id)))
+	return okIfRow(scanToken(rx.row("SELECT "+tokenCols+" FROM tokens WHERE id = ?", id)))
 }
 
 // TokenValid reports whether a token is neither revoked nor expired, and its

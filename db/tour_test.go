@@ -387,7 +387,7 @@ func lists(t *testing.T, s *service.Service) {
 // rest calls the methods that no use case needs yet.
 func rest(t *testing.T, d *db.DB) {
 	ok(t, d.Read(context.Background(), func(rx *db.Rx) error {
-		if _, err := rx.Kinship("coder", 0, 1); err != nil {
+		if _, err := rx.Relation("coder", 0, 1); err != nil {
 			return err
 		}
 		_ = must(rx.OpenCount("", ""))

@@ -16,7 +16,7 @@ func scanLine(r rowScanner) (l task.TranscriptLine, err error) {
 }
 
 // ofKind narrows lines to the kind in ?3.
-var ofKind = dual{
+var ofKind = storeSQL{
 	ofKindOn + `coalesce(json_extract(data, '$.isError'), 0) NOT IN (0, '')
  OR coalesce(json_extract(data, '$.is_error'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.error'), 0) NOT IN (0, '')
  OR coalesce(json_extract(data, '$.denied'), 0) NOT IN (0, '') OR coalesce(json_extract(data, '$.refused'), 0) NOT IN (0, '')) END`,

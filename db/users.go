@@ -19,12 +19,12 @@ func (tx *Tx) InsertUser(name string, role task.Role, password string) (task.ID,
 
 // User returns a person by ID; ok is false if there is none.
 func (rx *Rx) User(id task.ID) (u task.User, ok bool, err error) {
-	return orNone(scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id)))
+	return okIfRow(scanUser(rx.row("SELECT "+userCols+" FROM users WHERE id = ?", id)))
 }
 
 // UserByName returns a person and the password hash, whatever the case of the name.
 func (rx *Rx) UserByName(name string) (u task.User, password string, ok bool, err error) {
-	u, ok, err = orNone(scanUser(wider{rx.row("SELECT "+userCols+", password FROM users WHERE name = ?", name), []any{&password}}))
+	u, ok, err = okIfRow(scanUser(extendedScanner{rx.row("SELECT "+userCols+", password FROM users WHERE name = ?", name), []any{&password}}))
 	return u, password, ok, err
 }
 
@@ -66,8 +66,8 @@ func (tx *Tx) SetDisabled(id task.ID, disabled bool) error {
 	return tx.do("UPDATE users SET disabled_at = ? WHERE id = ?", at, id)
 }
 
-// Seen notes that a person signed in.
-func (tx *Tx) Seen(id task.ID) error {
+// NoteSignIn notes that a person signed in.
+func (tx *Tx) NoteSignIn(id task.ID) error {
 	return tx.do("UPDATE users SET last_seen_at = ? WHERE id = ?", tx.Now, id)
 }
 
@@ -113,7 +113,7 @@ func (rx *Rx) Session(hash string) (s Session, ok bool, err error) {
 // SaveSession writes a session.
 func (tx *Tx) SaveSession(hash string, user task.ID, s Session) error {
 	return tx.do(`INSERT INTO sessions (hash, user_id, data, expires_at) VALUES (?1, ?2, ?3, ?4)
- ON CONFLICT (hash) DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nz(user), s.Data, s.Expires)
+ ON CONFLICT (hash) DO UPDATE SET user_id = ?2, data = ?3, expires_at = ?4`, hash, nullZero(user), s.Data, s.Expires)
 }
 
 // KeepSession rewrites a session if it still exists, and reports whether it did.

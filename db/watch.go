@@ -22,8 +22,8 @@ type inode struct{ dev, ino uint64 }
 // names: acknowledged writes are in all three of them.
 var watched = [3]string{"", "-wal", "-shm"}
 
-// look returns the inode at a path and how many names it has.
-func look(path string) (inode, uint64, error) {
+// statInode returns the inode at a path and how many names it has.
+func statInode(path string) (inode, uint64, error) {
 	var st syscall.Stat_t
 	for {
 		err := syscall.Stat(path, &st)
@@ -39,7 +39,7 @@ func look(path string) (inode, uint64, error) {
 // identify notes which files the connections have open.
 func (d *DB) identify() error {
 	for i, suffix := range watched {
-		id, _, err := look(d.path + suffix)
+		id, _, err := statInode(d.path + suffix)
 		if err != nil {
 			return &os.PathError{Op: "stat", Path: d.path + suffix, Err: err}
 		}
@@ -67,7 +67,7 @@ func (d *DB) watchFiles() {
 		switch {
 		case f == nil:
 		case f.cause == causeFiles && !d.rescued.Load() && time.Since(tried) > rescueEvery:
-			d.rescue()
+			d.saveRescueCopy()
 			tried = time.Now()
 		case f.cause == causeDisk && time.Since(probed) > time.Second:
 			// Whoever asks for nothing but pages is told, too, that it is over.
@@ -84,25 +84,25 @@ func (d *DB) CheckFile() {
 		return
 	}
 	for i, suffix := range watched {
-		id, names, err := look(d.path + suffix)
+		id, names, err := statInode(d.path + suffix)
 		switch {
 		case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR), err == nil && id != d.ident[i]:
-			d.note(causeFiles, gone(d.path+suffix))
+			d.setFault(causeFiles, fileGoneError(d.path+suffix))
 			return
 		case err != nil:
 			return // the folder cannot be looked into now; nothing is known
 		case i == 0 && names > 1:
-			d.note(causeLinks, linked(d.path, names))
+			d.setFault(causeLinks, fileLinkedError(d.path, names))
 			return
 		}
 	}
-	d.healed(causeLinks)
+	d.clearFault(causeLinks)
 }
 
-// rescue writes all that the open files hold into a new file beside them. The
+// saveRescueCopy writes all that the open files hold into a new file beside them. The
 // next start puts it in the place of the database, unless somebody has put
 // another one there.
-func (d *DB) rescue() {
+func (d *DB) saveRescueCopy() {
 	d.writer.idle() // a batch that is under way is in it
 	to := d.path + ".rescued-" + d.now().UTC().Format("20060102T150405")
 	ctx := context.Background()
@@ -112,13 +112,13 @@ func (d *DB) rescue() {
 		return
 	}
 	d.rescued.Store(true)
-	id, _, err := look(d.path)
+	id, _, err := statInode(d.path)
 	what := "the next start puts it in place"
 	if err == nil && id != d.ident[0] {
 		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then " +
 			"taskyard restore --replace " +
 			filepath.Base(to)
-	} else if err := writeRestoreNote(d.path, restoreNote{From: filepath.Base(to), Kept: keptName(d.path, d.now())}); err != nil {
+	} else if err := writeRestoreJournal(d.path, restoreJournal{From: filepath.Base(to), Replaced: replacedName(d.path, d.now())}); err != nil {
 		d.log.Error("failed to record the rescue", "error", err)
 		what = "stop the server, then taskyard restore --replace " + filepath.Base(to)
 	}

@@ -47,7 +47,7 @@ func (tx *Tx) exec(q string, args ...any) (driver.Result, error) {
 // error of the statement may be returned by a later one.
 func (tx *Tx) do(q string, args ...any) error {
 	tx.wrote = true
-	return tx.c.later(q, args...)
+	return tx.c.execDeferred(q, args...)
 }
 
 // changed is exec that returns how many rows it changed.
@@ -109,9 +109,9 @@ type writer struct {
 
 	counters *counters
 
-	tail  []byte    // hash of the log's last line within the open transaction
-	news  task.News // of the open transaction, for other servers
-	crowd int       // callers that the last batch had, with those queued behind it
+	tail    []byte    // hash of the log's last line within the open transaction
+	news    task.News // of the open transaction, for other servers
+	callers int       // callers that the last batch had, with those queued behind it
 
 	busy sync.Mutex // held while a batch runs
 
@@ -213,7 +213,7 @@ func (w *writer) gather(first *request) []*request {
 	batch = w.join(batch)
 	// Callers that the last commit has just answered are runnable: let them
 	// ask again now, or they would split into two halves that take turns.
-	for yields := 0; len(batch) < min(w.crowd, maxBatch) && yields < maxYields; yields++ {
+	for yields := 0; len(batch) < min(w.callers, maxBatch) && yields < maxYields; yields++ {
 		runtime.Gosched()
 		batch = w.join(batch)
 	}
@@ -267,7 +267,7 @@ func (w *writer) run(batch []*request) {
 		}
 		r.done <- errs[i]
 	}
-	w.crowd = len(batch) + len(w.queue)
+	w.callers = len(batch) + len(w.queue)
 }
 
 // idle waits until no batch runs. Whoever noted a fault before calls it to know
@@ -328,14 +328,14 @@ func (w *writer) transact(batch []*request, now task.Time) (errs []error, broken
 	start := time.Now()
 	if err := w.commit(wrote); err != nil {
 		w.rollback()
-		if uncertain(err) {
+		if commitUncertain(err) {
 			_ = w.db.explain(err) // from here on nothing is acknowledged
 			return errs, errUnknown("the disk failed while it was written (" + err.Error() + ")")
 		}
 		return errs, fmt.Errorf("commit: %w", err)
 	}
 	if wrote {
-		w.db.healed(causeDisk)
+		w.db.clearFault(causeDisk)
 		if w.db.CheckFile(); w.db.faultAtLeast(causeFiles) != nil {
 			return errs, errUnknown("a file of the database was deleted or replaced meanwhile")
 		}

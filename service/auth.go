@@ -139,7 +139,7 @@ func (s *Service) mayTry(keys ...throttleKey) error {
 
 // recordSignIn notes when and from where a person signed in.
 func (tx *txn) recordSignIn(id task.ID, addr string) error {
-	if err := tx.Seen(id); err != nil {
+	if err := tx.NoteSignIn(id); err != nil {
 		return err
 	}
 	return tx.RememberAddress(id, network(addr))

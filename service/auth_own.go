@@ -41,18 +41,18 @@ func ownOnlyError(a task.Actor) error {
 // permission, and agents with tasks:own.
 func (s *Service) SeesAll(a task.Actor) error { return s.allowed(a, task.Read) }
 
-// kinship is how a task relates to an agent with tasks:own, and to the run
+// relationToAgent is how a task relates to an agent with tasks:own, and to the run
 // whose token calls.
-func kinship(rx *db.Rx, a task.Actor, id task.ID) (db.Kinship, error) {
+func relationToAgent(rx *db.Rx, a task.Actor, id task.ID) (db.Relation, error) {
 	at := task.ID(0)
 	if a.RunID != 0 {
 		run, err := rx.Run(a.RunID)
 		if err != nil {
-			return db.NoKin, err
+			return db.NoRelation, err
 		}
 		at = run.TaskID
 	}
-	return rx.Kinship(a.Name, at, id)
+	return rx.Relation(a.Name, at, id)
 }
 
 // sees returns CodeTaskNotFound to an agent with tasks:own for a task outside its
@@ -61,8 +61,8 @@ func (s *Service) sees(rx *db.Rx, a task.Actor, id task.ID) error {
 	if !s.ownOnly(a) {
 		return nil
 	}
-	kin, err := kinship(rx, a, id)
-	if err == nil && kin == db.NoKin {
+	kin, err := relationToAgent(rx, a, id)
+	if err == nil && kin == db.NoRelation {
 		err = task.TaskNotFound(id)
 	}
 	return err
@@ -77,8 +77,8 @@ func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	kin, err := kinship(rx, a, r.TaskID)
-	if err == nil && kin == db.NoKin {
+	kin, err := relationToAgent(rx, a, r.TaskID)
+	if err == nil && kin == db.NoRelation {
 		err = task.RunNotFound(id)
 	}
 	return err
@@ -125,7 +125,7 @@ func (s *Service) narrowList(a task.Actor, owner *string, createdBy string) (non
 // owns it sees whole.
 func (s *Service) narrowOpen(rx *db.Rx, a task.Actor, f *task.TaskFilter) (none bool, err error) {
 	if f.Parent != 0 && s.ownOnly(a) {
-		kin, err := kinship(rx, a, f.Parent)
+		kin, err := relationToAgent(rx, a, f.Parent)
 		if err != nil || kin == db.Within {
 			return false, err
 		}
@@ -147,11 +147,11 @@ func (s *Service) ownRuns(rx *db.Rx, a task.Actor, f task.RunFilter) ([]*task.Ru
 			return nil, err
 		}
 		for _, r := range part {
-			kin, err := kinship(rx, a, r.TaskID)
+			kin, err := relationToAgent(rx, a, r.TaskID)
 			if err != nil {
 				return nil, err
 			}
-			if kin != db.NoKin {
+			if kin != db.NoRelation {
 				list = append(list, r)
 			}
 			if len(list) == f.Limit {

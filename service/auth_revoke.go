@@ -53,9 +53,9 @@ func (s *Service) cut(c task.Cut) {
 	})
 }
 
-// lasts reports whether a credential has not ended: a token that is valid, a
+// isStillValid reports whether a credential has not ended: a token that is valid, a
 // person who has a session.
-func lasts(rx *db.Rx, c credential) (bool, error) {
+func isStillValid(rx *db.Rx, c credential) (bool, error) {
 	if c.token != 0 {
 		valid, _, err := rx.TokenValid(c.token)
 		return valid, err

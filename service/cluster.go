@@ -93,7 +93,7 @@ func (s *Service) publishAll(ctx context.Context) {
 	s.notifyAllWaits()
 	err := s.db.Read(ctx, func(rx *db.Rx) error {
 		for c := range s.openCredentials() {
-			ok, err := lasts(rx, c)
+			ok, err := isStillValid(rx, c)
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,7 @@ func (tx *txn) siblingsOpen(tk *task.Task, run task.ID) (bool, error) {
 // run delegated one at a time goes beyond the cap of the instance, and runs that
 // may be waiting for others do not count against their agent's.
 func (d *dispatcher) pickDelegated(total int) (*task.Run, error) {
-	list, err := d.LentQueued(d.server())
+	list, err := d.QueuedDelegations(d.server())
 	if err != nil {
 		return nil, err
 	}

@@ -410,7 +410,7 @@ func (s *Service) RetireBranches(ctx context.Context) (int, error) {
 	}
 	for i, m := range list {
 		s.retireTree(ctx, m, true)
-		if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchGone(m.ID) }); err != nil {
+		if err := change(ctx, s, task.SystemActor, func(tx *txn) error { return tx.SetBranchDeleted(m.ID) }); err != nil {
 			return i, err
 		}
 	}

@@ -211,7 +211,7 @@ func (tx *txn) voidPermission(r *task.Run) error {
 
 // expirePermissions denies what nobody decided on in time.
 func (tx *txn) expirePermissions() (int, error) {
-	list, err := tx.Asking(100) // the first to expire first
+	list, err := tx.RunsAwaitingPermission(100) // the first to expire first
 	if err != nil {
 		return 0, err
 	}
@@ -235,7 +235,7 @@ func (s *Service) Asking(ctx context.Context, a task.Actor) ([]*task.Run, error)
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
 	}
-	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.Asking(listedRuns) })
+	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) { return rx.RunsAwaitingPermission(listedRuns) })
 }
 
 // LastPermission returns what a run asked for last, or nil. Error: may not

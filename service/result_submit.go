@@ -277,7 +277,7 @@ func (tx *txn) keepResult(sub *submission) error {
 	if tk.Project != sub.project.Key || tk.Awaits == task.WaitsMerge || !reflect.DeepEqual(list, sub.inForce) {
 		return task.Errorf(task.Conflict, task.CodeStaleVersion, "Task %d changed while its checks ran: complete it again", tk.ID)
 	}
-	if took, err := tx.TookIn(tk.ID, sub.tree.Branch, sub.since); err != nil {
+	if took, err := tx.MergedSubtaskSince(tk.ID, sub.tree.Branch, sub.since); err != nil {
 		return err
 	} else if took {
 		return task.Errorf(task.Conflict, task.CodeStaleVersion,

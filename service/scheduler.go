@@ -23,7 +23,7 @@ type SchedulerState struct {
 	Running    []*task.Run
 	Queued     []*task.Run
 	Why        map[task.ID]string // by queued run, why it has not started; "" when it is next
-	Woken      []db.Woken         // in the last hour
+	Woken      []db.WokenTask     // in the last hour
 	WakeBudget int                // wakes a task an hour; 0: there are no wakes
 	Claims     []db.ClaimedTask
 }

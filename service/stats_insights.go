@@ -105,7 +105,7 @@ func (in *insights) read(rx *db.Rx, f task.StatFilter) error {
 			in.measured(at, d)
 		}
 	}
-	tooks, err := rx.RunTooks(f, countedRuns)
+	tooks, err := rx.RunDurations(f, countedRuns)
 	in.out.Cut = len(tooks) == countedRuns
 	in.spans(tooks)
 	return err
@@ -165,7 +165,7 @@ func (in *insights) measured(at task.Time, d task.Depth) {
 	}
 }
 
-func (in *insights) spans(list []db.RunTook) {
+func (in *insights) spans(list []db.RunDuration) {
 	all, times, agents := make([]int64, 0, len(list)), make([][]int64, len(in.out.Times)), map[string][]int64{}
 	for _, t := range list {
 		all = append(all, t.Millis)

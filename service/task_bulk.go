@@ -235,5 +235,5 @@ func (s *Service) BelowMany(ctx context.Context, a task.Actor, ids []task.ID) (i
 	if err := s.allowed(a, task.Read); err != nil {
 		return 0, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (int, error) { return rx.BelowMany(ids) })
+	return read(ctx, s, func(rx *db.Rx) (int, error) { return rx.CountDescendants(ids) })
 }

@@ -48,7 +48,7 @@ func (tx *txn) cancel(tk *task.Task, reason string) ([]task.ID, error) {
 
 // cancelTree cancels a task and what is open below it.
 func (tx *txn) cancelTree(tk *task.Task, reason string) ([]task.ID, error) {
-	below, err := tx.Below(tk.ID)
+	below, err := tx.OpenDescendants(tk.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -179,11 +179,11 @@ func (s *Service) InFlight(ctx context.Context, a task.Actor) ([]task.ID, error)
 	}
 	return read(ctx, s, func(rx *db.Rx) (own []task.ID, err error) {
 		for _, id := range list {
-			kin, err := kinship(rx, a, id)
+			kin, err := relationToAgent(rx, a, id)
 			if err != nil {
 				return nil, err
 			}
-			if kin != db.NoKin {
+			if kin != db.NoRelation {
 				own = append(own, id)
 			}
 		}

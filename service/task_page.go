@@ -20,22 +20,22 @@ const (
 	pageCounted = 1000  // entries of its stream of each sort
 )
 
-// Kin are tasks of one parent: some of them, open ones first, and how many
+// Siblings are tasks of one parent: some of them, open ones first, and how many
 // there are.
-type Kin struct {
+type Siblings struct {
 	Tasks                []*task.Task
 	Open, Done, Canceled int
 }
 
 // Total is how many there are.
-func (k Kin) Total() int { return k.Open + k.Done + k.Canceled }
+func (k Siblings) Total() int { return k.Open + k.Done + k.Canceled }
 
 // TaskPage is all that the page of a task shows, but its stream.
 type TaskPage struct {
 	Task          *task.Task   // without comments
 	Linked        []*task.Task // the subtasks of its steps
-	Subtasks      Kin
-	Siblings      Kin          // the task itself among them
+	Subtasks      Siblings
+	Siblings      Siblings     // the task itself among them
 	Ancestors     []*task.Task // from the root down
 	Runs          []*task.Run  // the newest first
 	OpenRun       *task.Run
@@ -79,16 +79,16 @@ func (p *TaskPage) family(rx *db.Rx) (err error) {
 	if p.Linked, err = rx.Linked(id); err != nil {
 		return err
 	}
-	if p.Subtasks, err = kin(rx, id); err != nil {
+	if p.Subtasks, err = readSiblings(rx, id); err != nil {
 		return err
 	}
 	if p.Task.ParentTaskID != 0 {
-		p.Siblings, err = kin(rx, p.Task.ParentTaskID)
+		p.Siblings, err = readSiblings(rx, p.Task.ParentTaskID)
 	}
 	return err
 }
 
-func kin(rx *db.Rx, parent task.ID) (k Kin, err error) {
+func readSiblings(rx *db.Rx, parent task.ID) (k Siblings, err error) {
 	if k.Open, k.Done, k.Canceled, err = rx.ChildCounts(parent); err != nil || k.Total() == 0 {
 		return k, err
 	}
@@ -129,7 +129,7 @@ func (p *TaskPage) around(rx *db.Rx) (err error) {
 	if p.Blocks, err = rx.Blocks(id, pageBlocks); err != nil || p.Task.Status != task.Active {
 		return err
 	}
-	p.Prev, p.Next, p.Place, err = rx.Beside(p.Task, pageAhead)
+	p.Prev, p.Next, p.Place, err = rx.Neighbors(p.Task, pageAhead)
 	return err
 }
 
@@ -160,6 +160,6 @@ func (s *Service) OpenBelow(ctx context.Context, a task.Actor, id task.ID) ([]*t
 		if _, err := rx.TaskBare(id); err != nil {
 			return nil, err
 		}
-		return rx.Below(id)
+		return rx.OpenDescendants(id)
 	})
 }

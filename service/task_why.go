@@ -167,7 +167,7 @@ func (w *diagnosis) waiting() error {
 		}
 		return nil
 	}
-	n, err := w.Ahead(r)
+	n, err := w.RunsAhead(r)
 	alone := w.s.noWorkerReason(r.Agent, w.Now)
 	switch {
 	case err != nil:

@@ -116,7 +116,7 @@ func restoreWhole(ctx context.Context, c *config.Config, file string, o RestoreO
 	if r.Manifest, err = verify(file, c.Data); err != nil {
 		return r, err
 	}
-	w, err := db.PrepareWhole(DBPath(c.Data))
+	w, err := db.PrepareFolderRestore(DBPath(c.Data))
 	if err != nil {
 		return r, err
 	}

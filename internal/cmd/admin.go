@@ -35,7 +35,7 @@ func (s settings) withInstance(e *Env, fn func(*app.Instance) error) (err error)
 	if err := app.MakeData(cfg.Data); err != nil {
 		return err
 	}
-	if err := db.Settle(app.DBPath(cfg.Data), log); err != nil {
+	if err := db.FinishRestoreIfPending(app.DBPath(cfg.Data), log); err != nil {
 		return err
 	}
 	if cfg.Database == "" {

@@ -59,7 +59,7 @@ func hasDatabase(e *Env, cfg *config.Config) error {
 	}
 	data := cfg.Data
 	if fi, err := os.Stat(data); err == nil && fi.IsDir() {
-		if err := db.Settle(app.DBPath(data), newLogger(e, config.Log{Level: "error"})); err != nil {
+		if err := db.FinishRestoreIfPending(app.DBPath(data), newLogger(e, config.Log{Level: "error"})); err != nil {
 			return err
 		}
 	}

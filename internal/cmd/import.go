@@ -57,7 +57,7 @@ func (c *importCmd) Run(e *Env) error {
 		if err := app.MakeData(cfg.Data); err != nil {
 			return err
 		}
-		if err := db.Settle(app.DBPath(cfg.Data), newLogger(e, config.Log{Level: "error"})); err != nil {
+		if err := db.FinishRestoreIfPending(app.DBPath(cfg.Data), newLogger(e, config.Log{Level: "error"})); err != nil {
 			return err
 		}
 		lock, err := db.AcquireLock(app.DBPath(cfg.Data))

@@ -22,10 +22,10 @@ type settings struct {
 // may replace the configuration.
 func (s settings) load(e *Env, more map[string]string) (*config.Config, config.Sources, error) {
 	c, src, err := s.read(e, more)
-	if err != nil || !db.PendingWhole(app.DBPath(c.Data)) {
+	if err != nil || !db.FolderRestorePending(app.DBPath(c.Data)) {
 		return c, src, err
 	}
-	if err := db.Settle(app.DBPath(c.Data), newLogger(e, config.Log{Level: "warn"})); err != nil {
+	if err := db.FinishRestoreIfPending(app.DBPath(c.Data), newLogger(e, config.Log{Level: "warn"})); err != nil {
 		return nil, nil, err
 	}
 	return s.read(e, more)
