@@ -19,16 +19,16 @@ type httpRow struct {
 	name    string
 	callers int
 	op      func(*client, *wire, int64) error
-	rate    aim
-	p50     aim
-	p99     aim
-	units   aim    // CPU time in units of the empty handler
+	rate    target
+	p50     target
+	p99     target
+	units   target // CPU time in units of the empty handler
 	base    string // name of an earlier row, whose last rate is the unit of share
-	share   aim
-	syncs   aim // median time in units of one write and fsync of the disk, measured right after it
+	share   target
+	syncs   target // median time in units of one write and fsync of the disk, measured right after it
 }
 
-var none aim
+var none target
 
 // against returns what a row's rate is compared with.
 func (r httpRow) against() string {

@@ -15,8 +15,8 @@ import (
 type largeCase struct {
 	name   string // of its size
 	size   dbfill.Size
-	agents int // in addition to those of a year
-	first  aim // time of the first page after a start, in ms
+	agents int    // in addition to those of a year
+	first  target // time of the first page after a start, in ms
 	pages  []largePage
 }
 
@@ -24,8 +24,8 @@ type largeCase struct {
 // uncompressed size in kB.
 type largePage struct {
 	path  string
-	cpu   aim
-	bytes aim
+	cpu   target
+	bytes target
 }
 
 // largeCases are typical requests of people and monitors to large instances.

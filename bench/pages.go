@@ -79,7 +79,7 @@ func (c *client) measureSession(s *sheet, cookie string, rounds int, d time.Dura
 // each word.
 var searches = []struct {
 	name, query string
-	aim         aim
+	aim         target
 }{
 	{"rare word", rareWord, atMost(100, 20)},
 	{"common word", commonWord, atMost(100, 20)},

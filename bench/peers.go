@@ -22,14 +22,14 @@ import (
 // peerPlace is a database on which Taskyard and its peers finish and claim in
 // turn.
 type peerPlace struct {
-	name  string
-	url   string // PostgreSQL URL, or ""
-	inst  *instance
-	aim   aim      // Taskyard relative to the better configuration of River
-	most  float64  // operations per second for which the queue is filled
-	args  []string // of bench/peers
-	peers []string
-	left  int // claimable tasks left in the queue
+	name    string
+	url     string // PostgreSQL URL, or ""
+	inst    *instance
+	aim     target   // Taskyard relative to the better configuration of River
+	maxRate float64  // operations per second for which the queue is filled
+	args    []string // of bench/peers
+	peers   []string
+	left    int // claimable tasks left in the queue
 }
 
 // peerRow is a result of bench/peers.
@@ -56,11 +56,11 @@ func (b *bench) peers(ctx context.Context) error {
 	}
 	places := []*peerPlace{
 		{
-			name: "SQLite", aim: atLeast(1, 1), most: 15_000,
+			name: "SQLite", aim: atLeast(1, 1), maxRate: 15_000,
 			args: []string{"-dir", folder}, peers: []string{"river-64", "goqite", "river-2000"},
 		},
 		{
-			name: "PostgreSQL", url: pg.URL, aim: atLeast(0.5, 1), most: 6000,
+			name: "PostgreSQL", url: pg.URL, aim: atLeast(0.5, 1), maxRate: 6000,
 			args: []string{"-postgres", pg.URL}, peers: []string{"river-64", "river-2000"},
 		},
 	}
@@ -129,7 +129,7 @@ func (b *bench) finishAndClaim(ctx context.Context, p *peerPlace) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	wanted := int(2 * p.most * b.lap.Seconds())
+	wanted := int(2 * p.maxRate * b.lap.Seconds())
 	err = inChunks(ctx, d, wanted-p.left, func(tx *db.Tx, _ int) error { return insert(tx, queues[0]) })
 	p.left = max(p.left, wanted)
 	if err == nil && p.url != "" {

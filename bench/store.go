@@ -29,8 +29,8 @@ const (
 type storeRow struct {
 	work    work
 	callers int
-	perTx   int // transaction size of the corresponding limit
-	aim     aim // of the share of the limit, in per cent
+	perTx   int    // transaction size of the corresponding limit
+	aim     target // of the share of the limit, in per cent
 }
 
 // storeRows are the measured operations of the store.
@@ -120,7 +120,7 @@ func fill(ctx context.Context, d *db.DB, size int) error {
 var description = strings.Repeat("x", 200)
 
 func insert(tx *db.Tx, owner string) error {
-	t := plain(owner)
+	t := newTask(owner)
 	t.Steps = []task.Step{{Title: "read"}, {Title: "write"}}
 	t.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
 	id, err := tx.InsertTask(t)
@@ -131,7 +131,7 @@ func insert(tx *db.Tx, owner string) error {
 	return err
 }
 
-func plain(owner string) *task.Task {
+func newTask(owner string) *task.Task {
 	return &task.Task{
 		Title: "a task of the bench", Description: description, Owner: owner, CreatedBy: owner,
 		Status: task.Active, Channel: "web",
@@ -140,7 +140,7 @@ func plain(owner string) *task.Task {
 
 func create(ctx context.Context, d *db.DB, n int64) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
-		id, err := tx.InsertTask(plain(owner(n)))
+		id, err := tx.InsertTask(newTask(owner(n)))
 		if err != nil {
 			return err
 		}

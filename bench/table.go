@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// aim is the limit of a result, and a stricter goal. The zero aim has no limit:
+// target is the limit of a result, and a stricter goal. The zero aim has no limit:
 // the result is informational.
-type aim struct {
-	Must float64 `json:"must,omitempty"`
-	Goal float64 `json:"goal,omitempty"`
-	Most bool    `json:"most,omitempty"` // must and goal are upper bounds
+type target struct {
+	Must   float64 `json:"must,omitempty"`
+	Goal   float64 `json:"goal,omitempty"`
+	AtMost bool    `json:"most,omitempty"` // must and goal are upper bounds
 }
 
-func atLeast(must, goal float64) aim { return aim{must, goal, false} }
-func atMost(must, goal float64) aim  { return aim{must, goal, true} }
+func atLeast(must, goal float64) target { return target{must, goal, false} }
+func atMost(must, goal float64) target  { return target{must, goal, true} }
 
 // verdict returns "goal", "ok" or "MISS", or "" if there is no limit.
-func (a aim) verdict(v float64) string {
+func (a target) verdict(v float64) string {
 	reaches := func(bound float64) bool {
-		if a.Most {
+		if a.AtMost {
 			return v <= bound
 		}
 		return v >= bound
 	}
 	switch {
-	case a == aim{}:
+	case a == target{}:
 		return ""
 	case reaches(a.Goal):
 		return "goal"
@@ -47,7 +47,7 @@ type figure struct {
 	Unit   string    `json:"unit"`
 	Value  float64   `json:"value"`  // median of the rounds
 	Rounds []float64 `json:"rounds"` // in order
-	aim
+	target
 	Verdict string `json:"verdict,omitempty"`
 }
 
@@ -58,11 +58,11 @@ type sheet struct {
 }
 
 // add records the value of one round.
-func (s *sheet) add(name, unit string, a aim, v float64) {
+func (s *sheet) add(name, unit string, a target, v float64) {
 	i := slices.IndexFunc(s.figures, func(f *figure) bool { return f.Name == name })
 	if i < 0 {
 		i = len(s.figures)
-		s.figures = append(s.figures, &figure{Name: name, Unit: unit, aim: a})
+		s.figures = append(s.figures, &figure{Name: name, Unit: unit, target: a})
 	}
 	f := s.figures[i]
 	f.Rounds = append(f.Rounds, v)
@@ -110,9 +110,9 @@ func (r report) print(w io.Writer) error {
 	fmt.Fprintln(t, "row\tvalue\tmust\tgoal\t")
 	for _, f := range r.Figures {
 		must, goal := "", ""
-		if f.aim != (aim{}) {
+		if f.target != (target{}) {
 			sign := "≥ "
-			if f.Most {
+			if f.AtMost {
 				sign = "≤ "
 			}
 			must, goal = sign+number(f.Must), sign+number(f.Goal)

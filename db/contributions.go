@@ -12,7 +12,7 @@ func (rx *Rx) Contributions(id task.ID) ([]task.Contribution, error) {
 	rows, err := rx.query("SELECT part, actor, whole, rights, at FROM hands WHERE task_id = ? ORDER BY part, actor", id)
 	return collect(rows, err, func(r rowScanner) (h task.Contribution, err error) {
 		var rights string
-		if err = r.Scan(&h.Part, &h.Actor, &h.Whole, &rights, &h.At); err == nil {
+		if err = r.Scan(&h.Part, &h.Actor, &h.AllRights, &rights, &h.At); err == nil {
 			err = json.Unmarshal([]byte(rights), &h.Rights)
 		}
 		return h, err
@@ -23,7 +23,7 @@ func (rx *Rx) Contributions(id task.ID) ([]task.Contribution, error) {
 func (tx *Tx) PutContribution(id task.ID, h task.Contribution) error {
 	return tx.do(`INSERT INTO hands (task_id, part, actor, whole, rights, at) VALUES (?, ?, ?, ?, ?, ?)
  ON CONFLICT (task_id, part, actor) DO UPDATE SET whole = excluded.whole, rights = excluded.rights, at = excluded.at`,
-		id, h.Part, h.Actor, h.Whole, asJSON(h.Rights), h.At)
+		id, h.Part, h.Actor, h.AllRights, asJSON(h.Rights), h.At)
 }
 
 // DropContributions deletes the contributions to one part of a task.

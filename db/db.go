@@ -212,7 +212,7 @@ func (d *DB) Snapshot(ctx context.Context, fn func(*Rx) error) error { return d.
 var beginSnapshot = storeSQL{"BEGIN", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
 
 func (d *DB) read(ctx context.Context, tx bool, fn func(*Rx) error) error {
-	budget := task.BudgetIn(ctx)
+	budget := task.BudgetFromContext(ctx)
 	if budget != nil {
 		select {
 		case d.lists <- struct{}{}:

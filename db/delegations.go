@@ -124,7 +124,7 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, n int, err error) {
 		return u, err
 	})
 	for _, u := range parts {
-		sum = sum.Plus(u)
+		sum = sum.Add(u)
 	}
 	return sum, len(parts), err
 }
@@ -145,7 +145,7 @@ func (rx *Rx) ReportedWork(run task.ID) (u task.Usage, files, seen []string, err
 		if err := json.Unmarshal([]byte(l[1]), &d); err != nil {
 			d = reportedLine{}
 		}
-		u = u.Plus(task.ReportedUsage(l[0], []byte(l[1])))
+		u = u.Add(task.ReportedUsage(l[0], []byte(l[1])))
 		switch path := d.Input.Path; {
 		case l[0] == "tool_result":
 			if path := called[string(d.ID)]; d.Failed && path != "" {

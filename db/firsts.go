@@ -8,10 +8,10 @@ const (
 	firstRuns   = 500
 )
 
-// Firsts returns what has happened for the first time, as far as the first
+// Milestones returns what has happened for the first time, as far as the first
 // events and runs tell. On an instance that is no longer new it looks at them
 // only where old is set.
-func (rx *Rx) Firsts(old bool) (f task.Firsts, err error) {
+func (rx *Rx) Milestones(old bool) (f task.Milestones, err error) {
 	tasks, err := rx.count("SELECT coalesce((SELECT max(id) FROM tasks), 0)")
 	f.New, f.Task = tasks <= task.NewTasks, tasks > 0
 	if err != nil || !f.New && !old {

@@ -59,12 +59,12 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	seen := map[task.ID]bool{}
 	for _, index := range []struct {
 		table string
-		most  int
+		limit int
 		shift int
 	}{{"search", walkedTasks * limit, 0}, {"search_lines", walkedLines * limit, 32}} {
 		n := 0
 		err := r.matching(index.table, terms, 0, 1<<62, func(source string, w *where) (bool, error) {
-			rows, err := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.most-n)...)
+			rows, err := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.limit-n)...)
 			err = each(rows, err, func(row rowScanner) error {
 				var doc int64
 				err := row.Scan(&doc)
@@ -72,12 +72,12 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 				n++
 				return err
 			})
-			return n == index.most, err
+			return n == index.limit, err
 		})
 		if err != nil {
 			return nil, false, err
 		}
-		cut = cut || n == index.most
+		cut = cut || n == index.limit
 	}
 	w := &where{}
 	rows, err := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)

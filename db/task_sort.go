@@ -44,7 +44,7 @@ func (rx *Rx) queued(w *where, owner string) error {
 
 // shown keeps the active tasks that are drawn in one way; views.GlyphFromTask is the
 // same rule over a task.
-func (w *where) shown(s task.Shown, now task.Time) {
+func (w *where) shown(s task.DisplayState, now task.Time) {
 	const failed = "t.failures > 0 AND t.run_id IS NULL"
 	if s == "" {
 		return

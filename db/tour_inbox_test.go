@@ -16,7 +16,7 @@ func inbox(t *testing.T, s, plain *service.Service) {
 	for _, kind := range append(task.InboxKinds, "") {
 		must(s.InboxPage(ctx, admin, task.InboxQuery{Only: kind, Limit: 1}, 0))
 	}
-	must(s.Firsts(ctx, admin, true))
+	must(s.Milestones(ctx, admin, true))
 	later := s.Now().Add(time.Hour)
 	for _, kind := range task.InboxKinds {
 		if _, err := s.Snooze(ctx, admin, kind, 999, later); !task.IsCode(err, task.CodeNotFound) {

@@ -216,7 +216,7 @@ func runs(t *testing.T, s *service.Service) {
 	ok(t, s.RunHeartbeat(ctx, st.Run.ID, st.Run.Lease))
 	ok(t, s.AppendTranscript(ctx, st.Run.ID, st.Run.Lease, []task.Message{{Content: "x"}}))
 	must(s.ReportEvents(ctx, task.Actor{Name: "coder", Role: task.RoleAgent, RunID: st.Run.ID}, st.Run.ID,
-		task.Hold{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
+		task.LeaseRef{Attempt: st.Run.Attempt, Lease: st.Run.Lease}, 1, []task.Message{{Content: "x"}}))
 	permissions(t, s, st)
 	work(t, s, st)
 	for _, by := range service.UsageBy {

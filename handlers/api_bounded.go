@@ -68,27 +68,27 @@ func resolved(registry huma.Registry, s *huma.Schema) *huma.Schema {
 // checkShape returns an error if the body has more wrong fields than an error
 // lists, or exceeds a bound. Invalid JSON passes, because readJSON reports it.
 func (s *Server) checkShape(schema *huma.Schema, body []byte) error {
-	w := &shapeWalk{schemas: s.api.OpenAPI().Components.Schemas, d: jsontext.NewDecoder(bytes.NewBuffer(body),
+	w := &shapeChecker{schemas: s.api.OpenAPI().Components.Schemas, d: jsontext.NewDecoder(bytes.NewBuffer(body),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	if err := w.value(schema, ""); err != nil || !w.over && w.bad.Count() <= task.MaxProblems {
+	if err := w.value(schema, ""); err != nil || !w.exceeded && w.problems.Count() <= task.MaxProblems {
 		return nil
 	}
-	return w.bad.Err()
+	return w.problems.Err()
 }
 
-// shapeWalk counts the mistakes in a body, as far as a schema limits names and
+// shapeChecker counts the mistakes in a body, as far as a schema limits names and
 // counts.
-type shapeWalk struct {
-	schemas huma.Registry
-	d       *jsontext.Decoder
-	bad     task.Problems
-	over    bool // a bound was exceeded
+type shapeChecker struct {
+	schemas  huma.Registry
+	d        *jsontext.Decoder
+	problems task.Problems
+	exceeded bool // a bound was exceeded
 }
 
 var errNotWalked = errors.New("nests too deep")
 
 // value reads one value. at is its name in errors; "": the body itself.
-func (w *shapeWalk) value(schema *huma.Schema, at string) error {
+func (w *shapeChecker) value(schema *huma.Schema, at string) error {
 	if w.d.StackDepth() > maxDepth {
 		return errNotWalked
 	}
@@ -102,7 +102,7 @@ func (w *shapeWalk) value(schema *huma.Schema, at string) error {
 	case kind == '[' && schema.Type == huma.TypeArray:
 		return w.list(schema, at)
 	case kind == '{' || kind == '[':
-		return w.wrong(at, expected(schema.Type))
+		return w.addProblem(at, expected(schema.Type))
 	}
 	return w.d.SkipValue()
 }
@@ -126,28 +126,28 @@ func expected(t string) string {
 	return validation.MsgExpectedMatchExactlyOneSchema
 }
 
-// wrong counts a wrong value and skips it. A large one is rejected at once,
+// addProblem counts a wrong value and skips it. A large one is rejected at once,
 // because huma would build all of it first.
-func (w *shapeWalk) wrong(at, message string) error {
+func (w *shapeChecker) addProblem(at, message string) error {
 	from := w.d.InputOffset()
-	w.bad.Add(at, "%s", message)
+	w.problems.Add(at, "%s", message)
 	err := w.d.SkipValue()
-	w.over = w.over || w.d.InputOffset()-from > smallBody
+	w.exceeded = w.exceeded || w.d.InputOffset()-from > smallBody
 	return err
 }
 
 // free reads a value of any type and bounded size.
-func (w *shapeWalk) free(at string) error {
+func (w *shapeChecker) free(at string) error {
 	from := w.d.InputOffset()
 	err := w.d.SkipValue()
 	if n := w.d.InputOffset() - from; err == nil && n > maxFreeValue+2 {
-		w.over = true
-		w.bad.Add(at, "must be at most %d bytes of JSON, is %d", maxFreeValue, n)
+		w.exceeded = true
+		w.problems.Add(at, "must be at most %d bytes of JSON, is %d", maxFreeValue, n)
 	}
 	return err
 }
 
-func (w *shapeWalk) object(schema *huma.Schema, at string) error {
+func (w *shapeChecker) object(schema *huma.Schema, at string) error {
 	if _, err := w.d.ReadToken(); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (w *shapeWalk) object(schema *huma.Schema, at string) error {
 		if p, ok := schema.Properties[key]; ok {
 			err = w.value(p, within(at, key))
 		} else {
-			err = w.wrong(within(at, key), validation.MsgUnexpectedProperty)
+			err = w.addProblem(within(at, key), validation.MsgUnexpectedProperty)
 		}
 		if err != nil {
 			return err
@@ -170,10 +170,10 @@ func (w *shapeWalk) object(schema *huma.Schema, at string) error {
 	return err
 }
 
-func (w *shapeWalk) list(schema *huma.Schema, at string) error {
-	most := maxListed
+func (w *shapeChecker) list(schema *huma.Schema, at string) error {
+	limit := maxListed
 	if schema.MaxItems != nil {
-		most = *schema.MaxItems
+		limit = *schema.MaxItems
 	}
 	if _, err := w.d.ReadToken(); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (w *shapeWalk) list(schema *huma.Schema, at string) error {
 	n := 0
 	for ; w.d.PeekKind() != ']'; n++ {
 		var err error
-		if n < most {
+		if n < limit {
 			err = w.value(schema.Items, at+"["+strconv.Itoa(n)+"]")
 		} else {
 			err = w.d.SkipValue()
@@ -190,9 +190,9 @@ func (w *shapeWalk) list(schema *huma.Schema, at string) error {
 			return err
 		}
 	}
-	if n > most {
-		w.over = true
-		w.bad.Add(at, "must have at most %d items, has %d", most, n)
+	if n > limit {
+		w.exceeded = true
+		w.problems.Add(at, "must have at most %d items, has %d", limit, n)
 	}
 	_, err := w.d.ReadToken()
 	return err

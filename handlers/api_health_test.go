@@ -15,14 +15,14 @@ import (
 // idleClock is a scheduler that does nothing.
 type idleClock struct {
 	dead   atomic.Bool
-	vitals atomic.Pointer[task.Vitals]
+	vitals atomic.Pointer[task.SchedulerHealth]
 }
 
-func (c *idleClock) Vitals() task.Vitals {
+func (c *idleClock) Vitals() task.SchedulerHealth {
 	if v := c.vitals.Load(); v != nil {
 		return *v
 	}
-	return task.Vitals{}
+	return task.SchedulerHealth{}
 }
 
 func (*idleClock) NextTick() task.Time       { return 0 }
@@ -54,7 +54,7 @@ func TestReadiness(t *testing.T) {
 		ask().want(200)
 	})
 	t.Run("a late tick or backup is reported", func(t *testing.T) {
-		clock.vitals.Store(&task.Vitals{Late: map[string]string{"backup": "two scheduled backups in a row are missing"}})
+		clock.vitals.Store(&task.SchedulerHealth{Late: map[string]string{"backup": "two scheduled backups in a row are missing"}})
 		if a := ask().want(503); !strings.Contains(string(a.Body), `"backup":"two scheduled`) {
 			t.Errorf("got %s", a.Body)
 		}

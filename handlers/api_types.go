@@ -103,12 +103,12 @@ type CutMark struct {
 }
 
 // cutMark reports whether the last list of an answer was cut.
-func cutMark(ctx context.Context) CutMark { return CutMark{task.BudgetIn(ctx).Cut()} }
+func cutMark(ctx context.Context) CutMark { return CutMark{task.BudgetFromContext(ctx).Cut()} }
 
 // nextID returns the cursor of the next page: the last ID of a page that is
 // full, or was cut because of its size.
 func nextID[T any](ctx context.Context, list []T, limit int, id func(T) task.ID) string {
-	if len(list) < limit && !task.BudgetIn(ctx).Cut() || len(list) == 0 {
+	if len(list) < limit && !task.BudgetFromContext(ctx).Cut() || len(list) == 0 {
 		return ""
 	}
 	return id(list[len(list)-1]).String()

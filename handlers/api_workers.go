@@ -35,13 +35,13 @@ type leaseOut struct{ Body leaseOutBody }
 
 type holdIn struct {
 	RunPath
-	Body task.Hold
+	Body task.LeaseRef
 }
 
 type beatIn struct {
 	RunPath
 	Body struct {
-		task.Hold
+		task.LeaseRef
 		WaitSeconds int  `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the response this long, or until the run ends or waits changes"`
 		Waits       bool `json:"waits,omitempty" doc:"for workers: the value of waits in the previous response"`
 	}
@@ -54,7 +54,7 @@ type beatOut struct {
 type linesIn struct {
 	RunPath
 	Body struct {
-		task.Hold
+		task.LeaseRef
 		From   int64 `json:"from" minimum:"1" doc:"number of the first event, counted from 1 at each start of the run; events that were already received are ignored"`
 		Events []struct {
 			Type string `json:"type" enum:"text,tool_call,tool_result,usage,permission,log,error"`
@@ -73,7 +73,7 @@ type linesOut struct {
 type endIn struct {
 	RunPath
 	Body struct {
-		task.Hold
+		task.LeaseRef
 		Status    string     `json:"status" enum:"completed,failed,returned" doc:"returned is only for workers: it puts the run back into the queue and does not count the attempt"`
 		Phase     task.Phase `json:"phase,omitempty" enum:"error,timeout,idle,tokens,cost,turns,crash,protocol,auth" doc:"only for failures; default error"`
 		Reason    string     `json:"reason,omitempty" doc:"only for failures, at most 2000 characters"`
@@ -126,7 +126,7 @@ func reportAnswer(err error) (*endOut, error) {
 func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (*beatOut, error) {
 	wait := seconds(in.Body.WaitSeconds)
 	s.extendDeadlines(ctx, wait)
-	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, in.Body.Waits, wait)
+	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.LeaseRef, in.Body.Waits, wait)
 	return &beatOut{Body: beat}, err
 }
 
@@ -150,7 +150,7 @@ func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, e
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next, err := s.svc.ReportEvents(ctx, actorIn(ctx), in.ID.ID, in.Body.Hold, in.Body.From, lines)
+	next, err := s.svc.ReportEvents(ctx, actorIn(ctx), in.ID.ID, in.Body.LeaseRef, in.Body.From, lines)
 	out := &linesOut{}
 	out.Body.Next = next
 	return out, err
@@ -167,7 +167,7 @@ func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	}
 	switch {
 	case b.Status == "returned":
-		return reportAnswer(s.svc.ReportBack(ctx, actorIn(ctx), in.ID.ID, b.Hold))
+		return reportAnswer(s.svc.ReportBack(ctx, actorIn(ctx), in.ID.ID, b.LeaseRef))
 	case b.Status == "completed":
 		f.State, f.Reason = task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ""
 	case b.Phase == "":
@@ -175,7 +175,7 @@ func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
 	default:
 		f.State = task.State{Status: task.RunFailed, Phase: b.Phase}
 	}
-	return reportAnswer(s.svc.ReportEnd(ctx, actorIn(ctx), in.ID.ID, b.Hold, f))
+	return reportAnswer(s.svc.ReportEnd(ctx, actorIn(ctx), in.ID.ID, b.LeaseRef, f))
 }
 
 func checkEnd(f service.Finished) error {

@@ -36,7 +36,7 @@ func taskFilter(f views.QueueFilter) (task.TaskFilter, error) {
 	case string(task.Draft), string(task.Active):
 		t.Status = task.Status(f.Status)
 	default:
-		t.Shown = task.Shown(f.Status)
+		t.Shown = task.DisplayState(f.Status)
 	}
 	if f.Priority != "" {
 		n, err := strconv.Atoi(f.Priority)

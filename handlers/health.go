@@ -82,7 +82,7 @@ func (s *Server) problems(ctx context.Context) map[string]string {
 	}
 	maps.Copy(found, s.svc.HealthProblems(ctx))
 	if s.opt.Scheduler != nil {
-		maps.Copy(found, s.opt.Scheduler.Vitals().Late)
+		maps.Copy(found, s.opt.Scheduler.Health().Late)
 	}
 	r.at, r.problems = time.Now(), found
 	return found

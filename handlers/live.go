@@ -171,7 +171,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 			}
 			after = e.ID
 		}
-		if len(list) == 200 || task.BudgetIn(ctx).Cut() {
+		if len(list) == 200 || task.BudgetFromContext(ctx).Cut() {
 			continue
 		}
 		select {

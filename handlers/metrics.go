@@ -143,7 +143,7 @@ func (c instanceCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descReady, ready)
 	if c.clock != nil {
-		v := c.clock.Vitals()
+		v := c.clock.Health()
 		count(descKilled, float64(v.Killed))
 		if v.BackupAt != 0 {
 			gauge(descBackupAge, c.svc.Now().Sub(v.BackupAt).Seconds())

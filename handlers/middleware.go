@@ -263,7 +263,7 @@ func (s *Server) authorize(c echo.Context) error {
 	if a.Role == task.RoleNone {
 		return errSignIn
 	}
-	return a.Lacks(need)
+	return a.CheckPerm(need)
 }
 
 var errSignIn = task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in, or send a token")

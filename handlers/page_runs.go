@@ -43,7 +43,7 @@ func (s *Server) runsPage(c echo.Context, ch views.Chrome) (templ.Component, err
 	}
 	runs, err := s.svc.Runs(c.Request().Context(), actorFrom(c), f)
 	m := views.RunsModel{Query: q, Agents: agentIDs(agents)}
-	more := task.BudgetIn(c.Request().Context()).Cut()
+	more := task.BudgetFromContext(c.Request().Context()).Cut()
 	if len(runs) > runRows {
 		runs, more = runs[:runRows], true
 	}
@@ -194,7 +194,7 @@ func (s *Server) wholeTranscript(c echo.Context, id task.ID) error {
 			}
 			after = m.ID
 		}
-		if len(list) < transcriptLines && !task.BudgetIn(ctx).Cut() {
+		if len(list) < transcriptLines && !task.BudgetFromContext(ctx).Cut() {
 			return nil
 		}
 	}

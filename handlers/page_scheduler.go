@@ -26,7 +26,7 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 	}
 	if clock := s.opt.Scheduler; clock != nil {
 		m.Next, m.NextTicks = clock.NextTick(), clock.NextTicks(shownTicks)
-		v := clock.Vitals()
+		v := clock.Health()
 		m.BackupAt, m.BackupSize = v.BackupAt, v.BackupSize
 		m.Enabled, m.Window, m.Jobs = m.Next != 0, clock.Window(), jobRows(clock.Jobs(), st)
 	}

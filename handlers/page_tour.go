@@ -13,11 +13,11 @@ func (s *Server) guide(c echo.Context, ch views.Chrome) (*views.Guide, error) {
 	if ch.Prefs[task.PrefGuide] == "off" || !s.opt.Demo && !ch.CanWrite {
 		return nil, nil
 	}
-	f, err := s.svc.Firsts(c.Request().Context(), actorFrom(c), s.opt.Demo)
+	f, err := s.svc.Milestones(c.Request().Context(), actorFrom(c), s.opt.Demo)
 	if err != nil || !s.opt.Demo && (!f.New || f.Task && f.Worked && f.Decided) {
 		return nil, err
 	}
-	return &views.Guide{Demo: s.opt.Demo, Firsts: f}, nil
+	return &views.Guide{Demo: s.opt.Demo, Milestones: f}, nil
 }
 
 // endTour dismisses the guide for the person.

@@ -206,7 +206,7 @@ func TestTheScheduler(t *testing.T) {
 	b := inst.maya()
 	inst.sample("")
 	b.get("/scheduler").shows("Last backup").hides("3.2 MiB")
-	inst.sched.vitals = task.Vitals{BackupAt: inst.svc.Now().Add(-time.Hour), BackupSize: 3_400_000}
+	inst.sched.vitals = task.SchedulerHealth{BackupAt: inst.svc.Now().Add(-time.Hour), BackupSize: 3_400_000}
 	b.get("/scheduler").shows("Last backup", "3.2 MiB", "1h ago")
 	b.get("/scheduler").is(200).shows("hourly from 6:00 to 21:00", "Add a dark mode", "pull-only",
 		"question open", "its runs failed or were denied", "context deadline exceeded")

@@ -32,7 +32,7 @@ type Scheduler interface {
 	Jobs() []task.JobInfo     // every background job
 	RunJob(name string) error // starts one now; returns NotFound for unknown names
 	Alive() bool              // false: it has not run for too long
-	Vitals() task.Vitals
+	Health() task.SchedulerHealth
 }
 
 // Options configures how an instance is served.

@@ -80,7 +80,7 @@ func TestOnlyTheLeaderReportsLateJobs(t *testing.T) {
 	inst.jobs.started = inst.jobs.started.Add(-10 * 24 * time.Hour)
 	late := func(what string, want int) {
 		t.Helper()
-		if got := inst.jobs.Vitals().Late; len(got) != want {
+		if got := inst.jobs.Health().Late; len(got) != want {
 			t.Errorf("%s: got late jobs %v, want %d", what, got, want)
 		}
 	}

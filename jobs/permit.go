@@ -28,7 +28,7 @@ func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (sup
 	s.flush() // write the preceding events first
 	svc := s.j.opt.Service
 	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
-	if err == nil && p.Waits() {
+	if err == nil && p.IsPending() {
 		s.log.Info("run asks for permission", "tool", p.Tool, "permission", p.N)
 		p, err = svc.AwaitPermission(ctx, s.run.ID, p.N)
 	}

@@ -11,12 +11,12 @@ const (
 	backupGrace = time.Hour        // after the second missed backup in a row
 )
 
-// Vitals returns when the last tick and backup were, and which are late.
+// Health returns when the last tick and backup were, and which are late.
 // Whatever was due before the start of the server is not late. With several
 // servers, only the leader can be late, because it does the work.
-func (j *Jobs) Vitals() task.Vitals {
+func (j *Jobs) Health() task.SchedulerHealth {
 	p := j.plan.Load()
-	v := task.Vitals{Late: map[string]string{}, Killed: j.killed.Load()}
+	v := task.SchedulerHealth{Late: map[string]string{}, Killed: j.killed.Load()}
 	now := time.Now().Round(0)
 	later := func(a time.Time, at task.Time) time.Time {
 		if b := at.Std(); at != 0 && b.After(a) {

@@ -25,7 +25,7 @@ func TestRunsOfWorkersKeepTheirLeaseAcrossARestart(t *testing.T) {
 	if err != nil || l == nil {
 		t.Fatalf("got lease %v, %v", l, err)
 	}
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	hold := task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}
 	inst.start()
 	if got := inst.run(l.RunID).Status; got != task.RunRunning {
 		t.Fatalf("after the start: got %s", got)

@@ -75,7 +75,7 @@ func TestARevokedTokenClaimsNothing(t *testing.T) {
 		if next := inst.openRun(tk.ID); next == nil || next.Attempt != 2 {
 			t.Errorf("got next run %+v", next)
 		}
-		_, err := inst.s.ReportAlive(ctx, a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
+		_, err := inst.s.ReportAlive(ctx, a, l.RunID, task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}, false, 0)
 		refused(t, err, task.CodeUnauthorized)
 	})
 	t.Run("a run whose token is revoked is canceled", func(t *testing.T) {

@@ -75,7 +75,7 @@ func checkPerm(a task.Actor, p task.Perm) error {
 	if a.Role == task.RoleNone {
 		return task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Sign in, or send a token")
 	}
-	return a.Lacks(p)
+	return a.CheckPerm(p)
 }
 
 // allowed checks a permission and, for agents, the capability for all tasks. A

@@ -40,7 +40,7 @@ type BoardColumn struct {
 
 // BoardGroup is the tasks of a column that are drawn alike.
 type BoardGroup struct {
-	Shown task.Shown
+	Shown task.DisplayState
 	Cards []BoardCard
 	More  int // tasks without a card
 }
@@ -253,18 +253,18 @@ func (r *boardReader) reason(a *task.Agent, tk *task.Task) string {
 // they keep their cards when a column has too many: what waits for people and
 // what is worked on is cut last.
 var (
-	groupOrder = []task.Shown{task.ShownWorking, task.ShownWaiting, task.ShownFailed, task.ShownIdle, task.ShownDraft}
-	keepOrder  = []task.Shown{task.ShownWaiting, task.ShownFailed, task.ShownWorking, task.ShownIdle, task.ShownDraft}
+	groupOrder = []task.DisplayState{task.ShownWorking, task.ShownWaiting, task.ShownFailed, task.ShownIdle, task.ShownDraft}
+	keepOrder  = []task.DisplayState{task.ShownWaiting, task.ShownFailed, task.ShownWorking, task.ShownIdle, task.ShownDraft}
 )
 
 // groupTasks makes the groups of a column of at most limit cards.
 func groupTasks(tasks []*task.Task, limit int) []BoardGroup {
-	cards := map[task.Shown][]BoardCard{}
+	cards := map[task.DisplayState][]BoardCard{}
 	for _, tk := range tasks {
-		shown := tk.Shown()
+		shown := tk.DisplayState()
 		cards[shown] = append(cards[shown], BoardCard{Task: tk})
 	}
-	more := map[task.Shown]int{}
+	more := map[task.DisplayState]int{}
 	for _, shown := range keepOrder {
 		all := cards[shown]
 		keep := min(len(all), limit)

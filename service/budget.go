@@ -63,7 +63,7 @@ func (tx *txn) withinBudget(agents []string) (list []string, until task.Time, er
 func (tx *txn) recordUsage(r *task.Run, lines []task.Message) error {
 	now := r.Usage
 	for _, m := range lines {
-		now = now.Plus(task.ReportedUsage(m.Type, m.Data))
+		now = now.Add(task.ReportedUsage(m.Type, m.Data))
 	}
 	if now == r.Usage {
 		return nil
@@ -80,7 +80,7 @@ func (tx *txn) recordUsage(r *task.Run, lines []task.Message) error {
 	if err != nil {
 		return err
 	}
-	if phase, reason := r.Limits.Over(now.Plus(below)); phase != "" {
+	if phase, reason := r.Limits.Over(now.Add(below)); phase != "" {
 		if below.Tokens() > 0 || below.CostUSD > 0 {
 			reason += ", what it delegated included"
 		}

@@ -80,7 +80,7 @@ func (s *Service) mayClaim(a task.Actor, agent string) error {
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return err
 	}
-	if err := a.Speaks(agent); err != nil {
+	if err := a.CheckActsAs(agent); err != nil {
 		return err
 	}
 	return s.checkAgentExists(agent)
@@ -201,7 +201,7 @@ func (s *Service) MoveTask(ctx context.Context, a task.Actor, m Move) (*task.Tas
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
-	if err := a.Speaks(m.CurrentAgent); err != nil {
+	if err := a.CheckActsAs(m.CurrentAgent); err != nil {
 		return nil, err
 	}
 	if err := checkComment("comment", m.Comment); err != nil {
@@ -310,7 +310,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 	if err := s.allowedOwn(a, task.Claiming); err != nil {
 		return nil, err
 	}
-	if err := a.Speaks(agent); err != nil {
+	if err := a.CheckActsAs(agent); err != nil {
 		return nil, err
 	}
 	var p task.Problems

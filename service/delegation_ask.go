@@ -20,7 +20,7 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 	if err != nil {
 		return nil, err
 	}
-	limits, err := tx.s.delegatedLimits(def).Within(c.left).Tighten(d.Limits)
+	limits, err := tx.s.delegatedLimits(def).AtMost(c.left).Tighten(d.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -108,5 +108,5 @@ func (s *Service) delegatedLimits(def task.Agent) task.Limits {
 	l := ownLimits(def)
 	l.TimeoutSeconds = cmp.Or(l.TimeoutSeconds, int(s.config().TaskTool.Timeout.Seconds()))
 	l.IdleTimeoutSeconds = cmp.Or(l.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))
-	return l.Within(task.Limits{MaxTokens: s.config().TaskTool.MaxTokens})
+	return l.AtMost(task.Limits{MaxTokens: s.config().TaskTool.MaxTokens})
 }

@@ -34,7 +34,7 @@ func (tx *txn) enforceTreeLimits(r *task.Run) error {
 		if err != nil {
 			return err
 		}
-		phase, reason := a.Limits.Over(a.Usage.Plus(below))
+		phase, reason := a.Limits.Over(a.Usage.Add(below))
 		if phase == "" {
 			return nil
 		}
@@ -59,7 +59,7 @@ func (tx *txn) limitsLeft(r *task.Run) (task.Limits, error) {
 	err = aboveRun(&tx.Rx, r, func(a *task.Run) error {
 		up, err := tx.ownLimitsLeft(a)
 		up.MaxTurns = 0 // bounds that run alone
-		l = l.Within(up)
+		l = l.AtMost(up)
 		return err
 	})
 	return l, err

@@ -122,7 +122,7 @@ func (tx *txn) ownLimitsLeft(r *task.Run) (task.Limits, error) {
 		l.TimeoutSeconds = 0 // its time is over; what it may spend is not
 	}
 	if l.TimeoutSeconds > 0 {
-		if l.TimeoutSeconds -= int((r.Worked(tx.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
+		if l.TimeoutSeconds -= int((r.WorkTime(tx.Now) + time.Second - 1) / time.Second); l.TimeoutSeconds <= 0 {
 			return l, task.FieldErrorf("limits.timeoutSeconds", "run %d has no time left to give", r.ID)
 		}
 	}
@@ -130,7 +130,7 @@ func (tx *txn) ownLimitsLeft(r *task.Run) (task.Limits, error) {
 	if err != nil {
 		return l, err
 	}
-	used := r.Usage.Plus(below)
+	used := r.Usage.Add(below)
 	if l.MaxTokens > 0 {
 		if l.MaxTokens -= used.Tokens(); l.MaxTokens <= 0 {
 			return l, task.FieldErrorf("limits.maxTokens", "run %d has no tokens left to give: %d of %d are used",

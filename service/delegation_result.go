@@ -119,7 +119,7 @@ func delegationState(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, e
 		return d, err
 	}
 	if r.EndedAt == 0 {
-		used = used.Plus(told)
+		used = used.Add(told)
 	}
 	work, err := rx.Work(r.ID, false)
 	if err != nil {
@@ -150,7 +150,7 @@ func conclude(d *task.Delegated, r *task.Run, tk *task.Task) {
 	switch {
 	case tk.Status == task.Done:
 		d.Status, d.Phase, d.Success = task.RunCompleted, task.PhaseEnded, true
-		d.Summary = task.Condense(cmp.Or(r.Summary, tk.Summary), r.ID)
+		d.Summary = task.ShortenSummary(cmp.Or(r.Summary, tk.Summary), r.ID)
 	case tk.Status == task.Canceled:
 		d.Status, d.Error = task.RunCanceled, "task "+tk.ID.String()+" was canceled"
 		if tk.Summary != "" {

@@ -93,7 +93,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 				continue
 			}
 			beside := h.beside(id, a.ID)
-			used := a.Usage.Plus(below)
+			used := a.Usage.Add(below)
 			out, phase := want.Fit(a.Limits, used.Tokens()+beside.tokens, used.CostUSD+beside.cost)
 			if grant.Out = min(grant.Out, out); grant.Out >= min(want.Out, minReply) {
 				continue
@@ -105,7 +105,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 			grant = task.TurnGrant{Phase: phase, Reason: noRoom(r, a, phase, used, n, want)}
 			return nil
 		}
-		hold.tokens, hold.cost = want.Most(grant.Out)
+		hold.tokens, hold.cost = want.Usage(grant.Out)
 		h.held[id] = hold
 		return nil
 	})

@@ -234,7 +234,7 @@ func TestATaskPolicyRequiresASecondReviewer(t *testing.T) {
 	must(inst.s.AcceptResult(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
 	now := must(inst.s.Result(inst.ctx(), maya, tk.ID, 1))
 	equal(t, "votes missing after rita's", now.VotesMissing(), 1)
-	equal(t, "asked", now.Asked(), "nina")
+	equal(t, "asked", now.MissingVoters(), "nina")
 	equal(t, "why", must(inst.s.Why(inst.ctx(), maya, tk.ID))[0].Message[:51], "Result 1 has been waiting for 1 more vote from nina")
 	must(inst.s.AcceptResult(inst.ctx(), nina, tk.ID, 1, r.Digest, ""))
 	equal(t, "status", inst.task(tk.ID).Status, task.Done)

@@ -122,10 +122,10 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 	if q == "" {
 		return nil, nil
 	}
-	m, hits, most := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
+	m, hits, limit := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
 	show := func(id task.ID, t task.HitText) {
-		if list, n := m.Excerpt(t.Text, excerptBytes); n > most[id] {
-			most[id] = n
+		if list, n := m.Excerpt(t.Text, excerptBytes); n > limit[id] {
+			limit[id] = n
 			hits[id] = task.Hit{Title: hits[id].Title, Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
 		}
 	}
@@ -139,7 +139,7 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 		for _, t := range texts {
 			show(tk.ID, t)
 		}
-		if !m.All(most[tk.ID]) {
+		if !m.All(limit[tk.ID]) {
 			rest = append(rest, tk.ID)
 		}
 	}
@@ -186,7 +186,7 @@ func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *
 		})
 	}
 	for _, t := range list {
-		i := task.Within(starts, t.Start)
+		i := task.CalendarIndex(starts, t.Start)
 		if i < 0 {
 			continue
 		}

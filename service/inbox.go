@@ -175,13 +175,13 @@ var inboxKinds = map[string]bool{
 	task.EvPermitAsked: true, task.EvPermitAllowed: true, task.EvPermitDenied: true, task.EvPermitExpired: true,
 }
 
-// Firsts returns what has happened on the instance for the first time; of one
+// Milestones returns what has happened on the instance for the first time; of one
 // that is no longer new only where old is set. Error: may not read.
-func (s *Service) Firsts(ctx context.Context, a task.Actor, old bool) (f task.Firsts, err error) {
+func (s *Service) Milestones(ctx context.Context, a task.Actor, old bool) (f task.Milestones, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return f, err
 	}
-	return read(ctx, s, func(rx *db.Rx) (task.Firsts, error) { return rx.Firsts(old) })
+	return read(ctx, s, func(rx *db.Rx) (task.Milestones, error) { return rx.Milestones(old) })
 }
 
 func checkInboxKind(field string, kind task.InboxKind) error {

@@ -77,7 +77,7 @@ func (s *Service) AwaitPermission(ctx context.Context, run task.ID, n int) (*tas
 			return nil, err
 		case p == nil:
 			return nil, noPermissionError(run, n)
-		case !p.Waits():
+		case !p.IsPending():
 			return p, nil
 		}
 		select {
@@ -138,7 +138,7 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 			return nil, err
 		case p == nil:
 			return nil, noPermissionError(run, n)
-		case !p.Waits():
+		case !p.IsPending():
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "%s", p.Outcome())
 		case p.ExpiresAt <= tx.Now:
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided,
@@ -200,7 +200,7 @@ func (tx *txn) voidPermission(r *task.Run) error {
 		return nil
 	}
 	p, err := tx.LastPermission(r.ID)
-	if err != nil || p == nil || !p.Waits() {
+	if err != nil || p == nil || !p.IsPending() {
 		return err
 	}
 	p.Decision, p.By = task.PermissionVoid, tx.actor.Name

@@ -69,7 +69,7 @@ func TestARunContinuesAfterAPersonDecides(t *testing.T) {
 		equal(t, "decision", r.Permission.Decision, task.PermissionAllowed)
 		inst.Forward(time.Minute)
 		r = inst.run(p.Run)
-		equal(t, "worked", r.Worked(task.TimeFromStd(inst.Now())), time.Minute)
+		equal(t, "worked", r.WorkTime(task.TimeFromStd(inst.Now())), time.Minute)
 		equal(t, "inbox", inst.inbox().Totals.Permissions, 0)
 	})
 	t.Run("a second decision gets the outcome", func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestARunContinuesAfterAPersonDecides(t *testing.T) {
 		refused(t, err, task.CodeRunDecided, "already allowed by user:rita")
 	})
 	t.Run("the next call is requested again", func(t *testing.T) {
-		equal(t, "waits", inst.requestPermission(st, "bash").Waits(), true)
+		equal(t, "waits", inst.requestPermission(st, "bash").IsPending(), true)
 	})
 	inst.checkChain()
 }
@@ -87,13 +87,13 @@ func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
 	st := inst.startNewRun("coder")
 	p := inst.requestPermission(st, "bash")
 	must(inst.s.AllowPermission(inst.ctx(), rita, p.Run, p.N, task.ScopeRun))
-	equal(t, "bash waits", inst.requestPermission(st, "bash").Waits(), false)
+	equal(t, "bash waits", inst.requestPermission(st, "bash").IsPending(), false)
 	equal(t, "state", inst.run(p.Run).State().String(), "running/working")
-	equal(t, "edit waits", inst.requestPermission(st, "edit").Waits(), true)
+	equal(t, "edit waits", inst.requestPermission(st, "edit").IsPending(), true)
 	must(inst.s.DenyPermission(inst.ctx(), rita, p.Run, 2, "no edits"))
 	inst.finish(st, completed("done"))
 	next := inst.startNewRun("coder")
-	equal(t, "another run waits", inst.requestPermission(next, "bash").Waits(), true)
+	equal(t, "another run waits", inst.requestPermission(next, "bash").IsPending(), true)
 }
 
 func TestADenialRequiresAReasonAndTheRunContinues(t *testing.T) {

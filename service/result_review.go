@@ -308,7 +308,7 @@ func mayDecide(a task.Actor, r *task.Result, now task.Time) error {
 		return nil
 	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not decide on result %d: its policy requires %s",
-		displayName(a.Name), r.Number, r.Asked())
+		displayName(a.Name), r.Number, r.MissingVoters())
 }
 
 // MayVote reports why the vote of the caller on a result would not count, nil

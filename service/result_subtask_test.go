@@ -62,7 +62,7 @@ func familyOfWeb(t *testing.T) (inst *instance, git *mergeGit, parent, sub *task
 func (inst *instance) submitSubtask(id task.ID) {
 	inst.t.Helper()
 	must(inst.s.CompleteTask(inst.ctx(), pull, id, "part", 0))
-	equal(inst.t, "the result asks", must(inst.s.Result(inst.ctx(), maya, id, 0)).Asked(), "rita")
+	equal(inst.t, "the result asks", must(inst.s.Result(inst.ctx(), maya, id, 0)).MissingVoters(), "rita")
 }
 
 func taskBranch(tk *task.Task) string {

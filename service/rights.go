@@ -92,14 +92,14 @@ func (tx *txn) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
 // exceeds says why what a hand brought about may not run without a person, ""
 // when it may.
 func exceeds(have task.Rights, h task.Contribution, def task.Agent, r *task.Run) string {
-	if !h.Agents() || itsOwn(h, def) {
+	if !h.IsByAgent() || itsOwn(h, def) {
 		return ""
 	}
-	lacks := have.Lacks(h.Rights)
+	lacks := have.Missing(h.Rights)
 	if lacks == "" && h.Part != task.PartCreated && h.Part != task.PartStarted {
 		return ""
 	}
-	said := h.Says()
+	said := h.Describe()
 	if h.Part == task.PartCreated && r.Delegated() {
 		said = strings.Replace(said, "created", "delegated", 1)
 	}
@@ -111,7 +111,7 @@ func exceeds(have task.Rights, h task.Contribution, def task.Agent, r *task.Run)
 
 // itsOwn reports whether a text is the agent's own, written with all its rights.
 func itsOwn(h task.Contribution, def task.Agent) bool {
-	return h.Actor == def.ID && h.Whole && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
+	return h.Actor == def.ID && h.AllRights && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
 }
 
 // narrow takes away from a run what those lack who brought it about, and says
@@ -125,19 +125,19 @@ func (s *Service) narrow(r *task.Run, def task.Agent, contributions []task.Contr
 	var why []string
 	for _, h := range contributions {
 		made := h.Part == task.PartCreated
-		if !h.Agents() || h.Actor == def.ID && h.Whole || !all && !made || made && r.Delegated() {
+		if !h.IsByAgent() || h.Actor == def.ID && h.AllRights || !all && !made || made && r.Delegated() {
 			continue
 		}
 		have := task.Rights{Tools: intersect(def.Tools, ask.Tools), Limits: ask.Limits}
 		by := task.Rights{Tools: h.Tools}
 		ask.Tools = intersect(have.Tools, append([]string{}, h.Tools...))
 		if all {
-			have.Limits, by.Limits = ownLimits(def).Within(ask.Limits), h.Limits
+			have.Limits, by.Limits = ownLimits(def).AtMost(ask.Limits), h.Limits
 			by.Limits.IdleTimeoutSeconds = 0
-			ask.Limits = ask.Limits.Within(by.Limits)
+			ask.Limits = ask.Limits.AtMost(by.Limits)
 		}
-		if lacks := have.Lacks(by); lacks != "" {
-			why = append(why, h.Says()+", "+lacks)
+		if lacks := have.Missing(by); lacks != "" {
+			why = append(why, h.Describe()+", "+lacks)
 		}
 	}
 	if len(why) > 0 {
@@ -184,7 +184,7 @@ func (tx *txn) recordContribution(id task.ID, part task.Part) error {
 	if err != nil {
 		return err
 	}
-	h := task.Contribution{Part: part, Actor: tx.actor.Name, Whole: whole, Rights: have, At: tx.Now}
+	h := task.Contribution{Part: part, Actor: tx.actor.Name, AllRights: whole, Rights: have, At: tx.Now}
 	if part == task.PartCreated {
 		return tx.PutContribution(id, h) // the first of a new task
 	}
@@ -240,7 +240,7 @@ func (tx *txn) mayClaimInRun(def task.Agent, tk *task.Task) error {
 	if err != nil {
 		return err
 	}
-	others := func(h task.Contribution) bool { return h.Agents() && (h.Actor != def.ID || !h.Whole) }
+	others := func(h task.Contribution) bool { return h.IsByAgent() && (h.Actor != def.ID || !h.AllRights) }
 	if policy == task.ApproveAlways || slices.ContainsFunc(list, others) {
 		return task.Errorf(task.Conflict, task.CodeTaskGated,
 			"Run %d cannot claim task %d: it needs its own run, which a person must approve", tx.actor.RunID, tk.ID)
@@ -318,7 +318,7 @@ func (tx *txn) bindHandOver(tk *task.Task) error {
 	}
 	if had != nil {
 		ask := *had.Ask
-		ask.Limits = ask.Limits.Within(b.Ask.Limits)
+		ask.Limits = ask.Limits.AtMost(b.Ask.Limits)
 		b.ParentRun, b.Depth, b.Ask = had.ParentRun, max(had.Depth, b.Depth), &ask
 	}
 	return tx.PutBound(tk.ID, b)

@@ -95,7 +95,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 	if f.State.Status == task.RunFailed {
 		f.Summary = ""
 	}
-	f.Summary = task.Condense(f.Summary, r.ID)
+	f.Summary = task.ShortenSummary(f.Summary, r.ID)
 	if line := resultLine(f); line.Content != "" {
 		line.TaskID, line.RunID, line.Kind, line.Author = r.TaskID, r.ID, task.KindRun, r.Agent
 		if _, err := tx.InsertMessage(line); err != nil {

@@ -75,7 +75,7 @@ func TestALateHeartbeatKeepsARun(t *testing.T) {
 	inst := newInstance(t, forGPU)
 	inst.queueRuns("coder", 1)
 	l := inst.lease("gpu")
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	hold := task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}
 	inst.Forward(2 * time.Minute)
 	late := must(inst.s.LeaseLost(inst.ctx()))
 	equal(t, "late", len(late), 1)

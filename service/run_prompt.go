@@ -225,15 +225,15 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 		return
 	}
 	texts := map[int]string{}
-	show := func(i, most int) {
+	show := func(i, limit int) {
 		if _, ok := texts[i]; !ok {
-			texts[i] = task.ClipText(list[i].Content, most)
+			texts[i] = task.ClipText(list[i].Content, limit)
 			room -= len(texts[i])
 		}
 	}
 	newest := len(list) - 1
 	show(newest, newestMessage)
-	for _, i := range task.Lasting(list) {
+	for _, i := range task.LastingMessages(list) {
 		show(i, max(room, lastingMessage))
 	}
 	for i := newest; i >= 0 && len(texts) < shownMessages && (len(list[i].Content) <= room || room >= leastMessage); i-- {
@@ -355,7 +355,7 @@ func (s *Service) buildSpec(def task.Agent, now Runner, tk *task.Task, r, parent
 func (s *Service) runRights(def task.Agent, ask *task.Ask) (tools []string, limits task.Limits) {
 	tools, limits = slices.Clone(def.Tools), ownLimits(def)
 	if ask != nil {
-		tools, limits = intersect(def.Tools, ask.Tools), limits.Within(ask.Limits)
+		tools, limits = intersect(def.Tools, ask.Tools), limits.AtMost(ask.Limits)
 	}
 	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.config().RunTimeout.Seconds()))
 	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))

@@ -12,7 +12,7 @@ import (
 // that they execute, receivers of webhooks on the run of their token; the
 // fence keeps out those whose lease is over. Errors: neither of them, stale
 // lease.
-func (tx *txn) reported(id task.ID, h task.Hold) (*task.Run, error) {
+func (tx *txn) reported(id task.ID, h task.LeaseRef) (*task.Run, error) {
 	r, err := tx.Run(id)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func staleLeaseError(r *task.Run) error {
 }
 
 // reportedRunning is reported for runs that have not ended.
-func (tx *txn) reportedRunning(id task.ID, h task.Hold) (*task.Run, error) {
+func (tx *txn) reportedRunning(id task.ID, h task.LeaseRef) (*task.Run, error) {
 	r, err := tx.reported(id, h)
 	if err == nil && r.Status != task.RunRunning {
 		err = staleLeaseError(r)
@@ -54,7 +54,7 @@ func (tx *txn) reportedRunning(id task.ID, h task.Hold) (*task.Run, error) {
 
 // ReportWorking notes that the program of a run has its prompt. It may be
 // repeated. Errors: may not report, stale lease.
-func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
+func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef) error {
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
 		r, err := tx.reportedRunning(id, h)
 		if err != nil || r.Phase != task.PhaseStarting {
@@ -68,7 +68,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 // whether it waits for what it delegated. For a worker the answer is held for
 // wait, or until the run ends or waits other than the worker knows. Errors: may
 // not report, stale lease.
-func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.Hold, known bool,
+func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef, known bool,
 	wait time.Duration,
 ) (task.Beat, error) {
 	ctx = WithIdempotency(ctx, nil)
@@ -108,7 +108,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 	}
 }
 
-func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Hold) (task.Beat, error) {
+func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef) (task.Beat, error) {
 	if a.May(task.Execute) {
 		s.workers.lives(a.TokenID, s.Now())
 	}
@@ -145,7 +145,7 @@ func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (fo
 // first one, counted from 1 at each start of the run: those that came before
 // are passed over, so a report may be repeated. It returns the number of the
 // next event. Errors: may not report, stale lease, a gap, too much.
-func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.Hold,
+func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef,
 	from int64, lines []task.Message,
 ) (next int64, err error) {
 	var r *task.Run
@@ -182,13 +182,13 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 
 // ReportEnd writes the end of a run. A repeat is answered like the first one.
 // Errors: may not report, stale lease, a state that no runner may give.
-func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold, f Finished) error {
+func (s *Service) ReportEnd(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef, f Finished) error {
 	return s.reportEnd(ctx, a, id, h, f.State, func(tx *txn, r *task.Run) error { return tx.conclude(r, f) }, f)
 }
 
 // ReportBack puts a run back into the queue: its worker stops. Its attempt does
 // not count. Errors: as ReportEnd.
-func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h task.Hold) error {
+func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef) error {
 	if !a.May(task.Execute) {
 		return task.FieldErrorf("status", "must be completed or failed: only workers can return runs")
 	}
@@ -196,7 +196,7 @@ func (s *Service) ReportBack(ctx context.Context, a task.Actor, id task.ID, h ta
 	return s.reportEnd(ctx, a, id, h, back, func(tx *txn, r *task.Run) error { return tx.requeue(r, "the worker stopped") }, Finished{})
 }
 
-func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.Hold,
+func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef,
 	to task.State, end func(*txn, *task.Run) error, f Finished,
 ) error {
 	var r *task.Run

@@ -43,7 +43,7 @@ func (s *Service) Stream(ctx context.Context, a task.Actor, id task.ID, q Stream
 		if _, err := rx.TaskBare(id); err != nil {
 			return err
 		}
-		return out.read(rx, id, q, task.BudgetIn(ctx))
+		return out.read(rx, id, q, task.BudgetFromContext(ctx))
 	})
 	return out, err
 }

@@ -55,7 +55,7 @@ func (srv *twoServers) follow(s *Service) {
 }
 
 func (srv *twoServers) beat(s *Service, known bool, wait time.Duration) bool {
-	b, err := s.ReportAlive(srv.ctx(), gpuBox, srv.leased.RunID, task.Hold{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}, known, wait)
+	b, err := s.ReportAlive(srv.ctx(), gpuBox, srv.leased.RunID, task.LeaseRef{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}, known, wait)
 	if err != nil {
 		srv.t.Error(err)
 	}
@@ -131,7 +131,7 @@ func TestEveryServerKnowsThatAWorkersRunWaits(t *testing.T) {
 		t.Parallel()
 		srv := withWorker(t)
 		srv.b.beginWait(srv.leased.RunID)
-		ok(t, srv.s.ReportBack(srv.ctx(), gpuBox, srv.leased.RunID, task.Hold{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}))
+		ok(t, srv.s.ReportBack(srv.ctx(), gpuBox, srv.leased.RunID, task.LeaseRef{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}))
 		srv.leased = srv.lease("gpu")
 		equal(t, "on a", srv.beat(srv.s, true, 0), false)
 	})

@@ -62,7 +62,7 @@ func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
 	l := inst.lease("gpu")
 	beats := make(chan task.Beat, 1)
 	beat := func(known bool) {
-		b, err := inst.s.ReportAlive(inst.ctx(), gpuBox, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}, known, task.MaxWait)
+		b, err := inst.s.ReportAlive(inst.ctx(), gpuBox, l.RunID, task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}, known, task.MaxWait)
 		if err != nil {
 			t.Error(err)
 		}

@@ -49,7 +49,7 @@ func TestARunKeepsTheTraitsOfItsRunner(t *testing.T) {
 			if _, err := inst.s.SendRunMessage(inst.ctx(), oleg, r.ID, "use tabs"); (err == nil) != tt.keeps {
 				t.Errorf("message to the run: got %v", err)
 			}
-			err := inst.s.ReportEnd(inst.ctx(), inst.actor(st), r.ID, task.Hold{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
+			err := inst.s.ReportEnd(inst.ctx(), inst.actor(st), r.ID, task.LeaseRef{Attempt: r.Attempt, Lease: r.Lease}, completed("done"))
 			if (err == nil) != tt.keeps {
 				t.Errorf("report of its receiver: got %v", err)
 			}

@@ -86,7 +86,7 @@ func (in *insights) read(rx *db.Rx, f task.StatFilter) error {
 		return err
 	}
 	for i := range hours {
-		if n := task.Within(in.starts, hours[i].Hour); n >= 0 {
+		if n := task.CalendarIndex(in.starts, hours[i].Hour); n >= 0 {
 			in.out.Times[n].Add(&hours[i])
 			in.out.Total.Add(&hours[i])
 		}
@@ -155,7 +155,7 @@ func byUse(a, b *task.StatRow) int {
 
 // measured notes the length of a queue at a moment: of a day, the longest.
 func (in *insights) measured(at task.Time, d task.Depth) {
-	i := task.Within(in.starts, at)
+	i := task.CalendarIndex(in.starts, at)
 	if i < 0 {
 		return
 	}
@@ -170,7 +170,7 @@ func (in *insights) spans(list []db.RunDuration) {
 	for _, t := range list {
 		all = append(all, t.Millis)
 		agents[t.Agent] = append(agents[t.Agent], t.Millis)
-		if i := task.Within(in.starts, t.Ended); i >= 0 {
+		if i := task.CalendarIndex(in.starts, t.Ended); i >= 0 {
 			times[i] = append(times[i], t.Millis)
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 // seenStep returns the step at a 0-based index if it is what the caller read.
 func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
 	st, err := stepAt(tk, at)
-	if err == nil && !seen.Same(st) {
+	if err == nil && !seen.Matches(st) {
 		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed in the meantime: read it again", at+1, tk.ID)
 	}
 	return st, err

@@ -124,7 +124,7 @@ func (w *diagnosis) awaits() error {
 	if w.tk.Awaits == task.WaitsReview {
 		n := r.VotesMissing()
 		w.add(task.WhyReview, task.Reason{}, "Result %d has been waiting for %d more %s from %s since %s.",
-			r.Number, n, plural(n, "vote", "votes"), cmp.Or(r.Asked(), "a reviewer"), w.clock(r.CreatedAt))
+			r.Number, n, plural(n, "vote", "votes"), cmp.Or(r.MissingVoters(), "a reviewer"), w.clock(r.CreatedAt))
 		return nil
 	}
 	m, err := w.OpenMerge(w.tk.ID)
@@ -323,7 +323,7 @@ func (w *diagnosis) skippedWake() error {
 		}
 		w.add(task.WhyWakeSkipped, task.Reason{Until: e.At.Add(time.Hour)}, "“%s” at %s started no run: the limit of %d runs by wakes "+
 			"per hour (scheduler.wake_budget_per_hour) was reached. A tick or a person can start one.",
-			task.WhyText(why.Why), w.clock(e.At), why.Budget)
+			task.StartReasonText(why.Why), w.clock(e.At), why.Budget)
 		return nil
 	}
 	return nil

@@ -23,17 +23,17 @@ func (inst *instance) lease(labels ...string) *task.Leased {
 
 // leaseWorking leases a run of coder that starts working, and returns the hold for its
 // reports.
-func (inst *instance) leaseWorking() (*task.Leased, task.Hold) {
+func (inst *instance) leaseWorking() (*task.Leased, task.LeaseRef) {
 	inst.t.Helper()
 	inst.queueRuns("coder", 1)
 	l := inst.lease("gpu")
-	hold := task.Hold{Attempt: l.Attempt, Lease: l.Lease}
+	hold := task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}
 	ok(inst.t, inst.s.ReportWorking(inst.ctx(), gpuBox, l.RunID, hold))
 	return l, hold
 }
 
 // holdHeartbeat sends a heartbeat that waits, and returns a channel with its response.
-func (inst *instance) holdHeartbeat(l *task.Leased, hold task.Hold) <-chan task.Beat {
+func (inst *instance) holdHeartbeat(l *task.Leased, hold task.LeaseRef) <-chan task.Beat {
 	beats := make(chan task.Beat, 1)
 	go func() {
 		b, err := inst.s.ReportAlive(context.Background(), gpuBox, l.RunID, hold, false, time.Minute)
@@ -139,7 +139,7 @@ func TestOnlyARunsWorkerReceivesItsStop(t *testing.T) {
 	}
 	other := task.Actor{Name: "worker:other", Role: task.RoleWorker, TokenID: 2}
 	for _, a := range []task.Actor{other, gpuBox} {
-		_, err := inst.s.ReportAlive(inst.ctx(), a, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease + 1}, false, time.Minute)
+		_, err := inst.s.ReportAlive(inst.ctx(), a, l.RunID, task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease + 1}, false, time.Minute)
 		refused(t, err, task.CodeStaleLease)
 	}
 	if !listens() {
@@ -264,7 +264,7 @@ func TestAWorkerGetsRunsDelegatedByItsRun(t *testing.T) {
 	}
 	inst.queueRuns("boss", 1)
 	l := ask(0)
-	ok(t, inst.s.ReportWorking(inst.ctx(), gpuBox, l.RunID, task.Hold{Attempt: l.Attempt, Lease: l.Lease}))
+	ok(t, inst.s.ReportWorking(inst.ctx(), gpuBox, l.RunID, task.LeaseRef{Attempt: l.Attempt, Lease: l.Lease}))
 	inst.queueRuns("lead", 1)
 	if got := ask(l.RunID); got != nil {
 		t.Fatalf("run %d was leased, but was not delegated", got.RunID)

@@ -90,8 +90,8 @@ func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
 // May reports whether the caller has the permission.
 func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
-// Lacks refuses the caller what needs the permission, and says who may.
-func (a Actor) Lacks(p Perm) *Error {
+// CheckPerm refuses the caller what needs the permission, and says who may.
+func (a Actor) CheckPerm(p Perm) *Error {
 	var who []string
 	scope := ""
 	for _, r := range []Role{RoleAgent, RoleWorker, RoleViewer, RoleOperator, RoleReviewer, RoleAdmin} {
@@ -190,9 +190,9 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, callerKey{}, a)
 }
 
-// ActorIn returns the caller that WithActor put into a context; the zero Actor
+// ActorFromContext returns the caller that WithActor put into a context; the zero Actor
 // is nobody.
-func ActorIn(ctx context.Context) Actor {
+func ActorFromContext(ctx context.Context) Actor {
 	a, _ := ctx.Value(callerKey{}).(Actor)
 	return a
 }
@@ -212,9 +212,9 @@ func BeginWait(ctx context.Context) {
 	}
 }
 
-// Speaks checks that the caller may act under an agent's name: agents under
+// CheckActsAs checks that the caller may act under an agent's name: agents under
 // their own alone, people and act-as tokens under any.
-func (a Actor) Speaks(agent string) error {
+func (a Actor) CheckActsAs(agent string) error {
 	if !a.IsAgent() || a.Name == agent {
 		return nil
 	}

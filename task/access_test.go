@@ -11,13 +11,13 @@ func TestAPermissionErrorNamesWhoIsAllowed(t *testing.T) {
 		Execute: "worker; use a token of scope worker",
 	} {
 		want = "coder (agent) may not do this: it requires the role " + want
-		err := Actor{Name: "coder", Role: RoleAgent, TokenID: 1}.Lacks(p)
+		err := Actor{Name: "coder", Role: RoleAgent, TokenID: 1}.CheckPerm(p)
 		if err.Message != want || err.Code != CodeForbidden {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	// A signed-in person needs another role, not a token.
-	got, want := Actor{Name: "vera", Role: RoleViewer}.Lacks(Admin).Message, "vera (viewer) may not do this: it requires the role admin"
+	got, want := Actor{Name: "vera", Role: RoleViewer}.CheckPerm(Admin).Message, "vera (viewer) may not do this: it requires the role admin"
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

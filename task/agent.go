@@ -103,9 +103,9 @@ const AllTaskTools = "all"
 // KnownTools lists the tools that a definition may name, harmless first.
 var KnownTools = []string{"read", "list", "glob", "grep", "fetch", "create", "edit", "bash", "task"}
 
-// Danger says how much harm a tool can do: 0 reads, 1 reaches out or
+// RiskLevel says how much harm a tool can do: 0 reads, 1 reaches out or
 // delegates, 2 writes, 3 runs commands.
-func Danger(tool string) int {
+func RiskLevel(tool string) int {
 	switch tool {
 	case "read", "list", "glob", "grep":
 		return 0
@@ -120,7 +120,7 @@ func Danger(tool string) int {
 // Writes reports whether one of the tools can write files. Unknown ones are
 // never granted.
 func Writes(tools []string) bool {
-	return slices.ContainsFunc(tools, func(tool string) bool { return Danger(tool) >= 2 && slices.Contains(KnownTools, tool) })
+	return slices.ContainsFunc(tools, func(tool string) bool { return RiskLevel(tool) >= 2 && slices.Contains(KnownTools, tool) })
 }
 
 // AgentTemplate is a text with which a new definition may begin.

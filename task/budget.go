@@ -21,8 +21,8 @@ func WithBudget(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, budgetKey{}, &AnswerBudget{bytes: bytes})
 }
 
-// BudgetIn returns the budget of a context, or nil.
-func BudgetIn(ctx context.Context) *AnswerBudget {
+// BudgetFromContext returns the budget of a context, or nil.
+func BudgetFromContext(ctx context.Context) *AnswerBudget {
 	b, _ := ctx.Value(budgetKey{}).(*AnswerBudget)
 	return b
 }
@@ -112,11 +112,11 @@ func (m Message) JSONBytes() int {
 
 // Fitted returns the message with as much of its content as fits into so many
 // bytes of JSON. ContentCut counts what is left out.
-func (m Message) Fitted(most int) Message {
-	if len(m.Content)*mostEscaped+len(m.Data)*mostEscaped < most || m.JSONBytes() <= most {
+func (m Message) Fitted(limit int) Message {
+	if len(m.Content)*maxEscape+len(m.Data)*maxEscape < limit || m.JSONBytes() <= limit {
 		return m
 	}
-	room := most - m.JSONBytes() + JSONBytes(m.Content)
+	room := limit - m.JSONBytes() + JSONBytes(m.Content)
 	end := 0
 	for i, r := range m.Content {
 		end = i
@@ -128,8 +128,8 @@ func (m Message) Fitted(most int) Message {
 	return m
 }
 
-// mostEscaped is how many bytes one byte of a text has as JSON, at most.
-const mostEscaped = 6
+// maxEscape is how many bytes one byte of a text has as JSON, at most.
+const maxEscape = 6
 
 // JSONBytes returns about how many bytes the line has as JSON.
 func (e Event) JSONBytes() int { return 200 + len(e.Actor) + JSONBytes(string(e.Changes)) }
@@ -146,31 +146,31 @@ func (r *Run) JSONBytes() int {
 	return n
 }
 
-// leastDetails is how many bytes of a step's details are always shown.
-const leastDetails = 64
+// minDetails is how many bytes of a step's details are always shown.
+const minDetails = 64
 
 // Fitted returns the task if it has at most most bytes of JSON, else a copy
 // that leaves out old comments, subtasks, runs and checks, then the end of long details
 // of steps, then of resources and description, until it fits. Cut names what is not whole; each
 // step says how much of its details is missing.
-func (t *Task) Fitted(most int) *Task {
+func (t *Task) Fitted(limit int) *Task {
 	n := t.JSONBytes()
-	if n <= most {
+	if n <= limit {
 		return t
 	}
 	short := *t
 	short.Cut = slices.Clone(t.Cut)
-	short.fitComments(&n, most)
-	short.fitPast(&n, most)
-	if n > most && len(short.Checks) > 0 {
+	short.fitComments(&n, limit)
+	short.dropOldest(&n, limit)
+	if n > limit && len(short.Checks) > 0 {
 		short.Checks = nil
 		n -= t.checkBytes() - short.checkBytes()
 		short.noteCut("checks")
 	}
-	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
+	for keep := 16 << 10; n > limit && keep >= minDetails; keep /= 4 {
 		short.fitDetails(&n, keep)
 	}
-	for n > most && len(short.Resources) > 0 {
+	for n > limit && len(short.Resources) > 0 {
 		last := len(short.Resources) - 1
 		n -= resourceBytes(t, short.Resources[last])
 		short.Resources = short.Resources[:last]
@@ -179,7 +179,7 @@ func (t *Task) Fitted(most int) *Task {
 	if short.Links != nil {
 		short.Links = ToLinks(short.Resources)
 	}
-	for keep := 16 << 10; n > most && keep >= leastDetails; keep /= 4 {
+	for keep := 16 << 10; n > limit && keep >= minDetails; keep /= 4 {
 		for _, text := range []*string{&short.Description, &short.Summary} {
 			if len(*text) <= keep {
 				continue
@@ -200,8 +200,8 @@ func (t *Task) noteCut(what string) {
 }
 
 // fitComments leaves out the oldest comments, but for the newest one.
-func (t *Task) fitComments(n *int, most int) {
-	for *n > most && len(t.Comments) > 1 {
+func (t *Task) fitComments(n *int, limit int) {
+	for *n > limit && len(t.Comments) > 1 {
 		*n -= t.Comments[0].jsonBytes()
 		t.Comments = t.Comments[1:]
 		t.noteCut("comments")

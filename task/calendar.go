@@ -55,8 +55,8 @@ func Midnight(t Time, zone *time.Location) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// Within returns which part of a calendar a moment is in, or -1.
-func Within(starts []Time, t Time) int {
+// CalendarIndex returns which part of a calendar a moment is in, or -1.
+func CalendarIndex(starts []Time, t Time) int {
 	i, found := slices.BinarySearch(starts, t)
 	if !found {
 		i-- // of the part that began before

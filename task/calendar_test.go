@@ -39,11 +39,11 @@ func TestCalendarSplitsTimeIntoUnits(t *testing.T) {
 				t.Errorf("got %s to %s", starts[0], starts[c.n])
 			}
 			for i := range c.n {
-				if task.Within(starts, starts[i]) != i || task.Within(starts, starts[i+1]-1) != i {
+				if task.CalendarIndex(starts, starts[i]) != i || task.CalendarIndex(starts, starts[i+1]-1) != i {
 					t.Errorf("the start of part %d was not found", i)
 				}
 			}
-			if task.Within(starts, starts[0]-1) != -1 || task.Within(starts, starts[c.n]) != -1 {
+			if task.CalendarIndex(starts, starts[0]-1) != -1 || task.CalendarIndex(starts, starts[c.n]) != -1 {
 				t.Error("a time outside the range was found")
 			}
 		})

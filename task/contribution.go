@@ -33,27 +33,27 @@ type Rights struct {
 // of a person, wrote since a person last consented to the task, and the rights
 // it had then.
 type Contribution struct {
-	Part  Part
-	Actor string // agent, or "user:NAME" for a token
-	Whole bool   // with all the rights of the agent's definition
+	Part      Part
+	Actor     string // agent, or "user:NAME" for a token
+	AllRights bool   // with all the rights of the agent's definition
 	Rights
 	At Time
 }
 
-// Agents reports whether an agent did it.
-func (h *Contribution) Agents() bool { return !IsUserName(h.Actor) }
+// IsByAgent reports whether an agent did it.
+func (h *Contribution) IsByAgent() bool { return !IsUserName(h.Actor) }
 
 // Merge returns h for two acts of one actor on one part: what both could do.
 func (h Contribution) Merge(with Contribution) Contribution {
 	h.Tools = slices.DeleteFunc(slices.Clone(h.Tools), func(t string) bool { return !slices.Contains(with.Tools, t) })
-	h.Limits, h.Depth, h.Whole = h.Limits.Within(with.Limits), max(h.Depth, with.Depth), h.Whole && with.Whole
+	h.Limits, h.Depth, h.AllRights = h.Limits.AtMost(with.Limits), max(h.Depth, with.Depth), h.AllRights && with.AllRights
 	h.At = max(h.At, with.At)
 	return h
 }
 
-// Lacks says what rights have that by has not, to follow a name: "who lacks
+// Missing says what rights have that by has not, to follow a name: "who lacks
 // bash"; "" when nothing.
-func (r Rights) Lacks(by Rights) string {
+func (r Rights) Missing(by Rights) string {
 	var list []string
 	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(by.Tools, t) })
 	if len(tools) > 0 {
@@ -89,8 +89,8 @@ func andList(list []string) string {
 	return strings.Join(list, "")
 }
 
-// Says describes the act in a few words, to begin a reason with.
-func (h *Contribution) Says() string {
+// Describe describes the act in a few words, to begin a reason with.
+func (h *Contribution) Describe() string {
 	who := strings.TrimPrefix(h.Actor, "user:")
 	switch h.Part {
 	case PartCreated:

@@ -92,9 +92,9 @@ type Ask struct {
 	Bounds     bool     `json:"bounds,omitzero"`   // not a delegation: tools and limits that hold for other reasons
 }
 
-// Condense cuts a result to MaxSummaryRun characters and says so, and where
+// ShortenSummary cuts a result to MaxSummaryRun characters and says so, and where
 // the rest is.
-func Condense(summary string, run ID) string {
+func ShortenSummary(summary string, run ID) string {
 	if utf8.RuneCountInString(summary) <= MaxSummaryRun {
 		return summary
 	}

@@ -181,9 +181,9 @@ func (r *Result) VotesMissing() int {
 	return need
 }
 
-// Asked names whose votes the unmet policies of the result need; "" is a list
+// MissingVoters names whose votes the unmet policies of the result need; "" is a list
 // that names nobody in particular.
-func (r *Result) Asked() string {
+func (r *Result) MissingVoters() string {
 	var who []string
 	for _, p := range r.Policy.All() {
 		if names := p.Voters(); p.missing(r) > 0 && names != "" && !slices.Contains(who, names) {

@@ -300,13 +300,13 @@ func JoinFields(list []FieldError, more int) string {
 		parts = append(parts, f.Field+": "+f.Message)
 	}
 	if more > 0 {
-		parts = append(parts, "and "+grouped(more)+" more")
+		parts = append(parts, "and "+groupDigits(more)+" more")
 	}
 	return strings.Join(parts, "; ")
 }
 
-// grouped writes a count with a comma between groups of three digits.
-func grouped(n int) string {
+// groupDigits writes a count with a comma between groups of three digits.
+func groupDigits(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]

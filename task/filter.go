@@ -7,11 +7,11 @@ type TaskFilter struct {
 	WorkStatus  WorkStatus
 	Query       string // words in title or description
 	Parent      ID
-	Label       string // a label that the task has
-	Project     string // key of the project that the task is in
-	CreatedBy   string // actor
-	Shown       Shown  // how the task is drawn
-	Blocked     string // "yes": something must be done first; "no": nothing
+	Label       string       // a label that the task has
+	Project     string       // key of the project that the task is in
+	CreatedBy   string       // actor
+	Shown       DisplayState // how the task is drawn
+	Blocked     string       // "yes": something must be done first; "no": nothing
 	MinPriority *int
 	Sort        TaskSort // "": queue order
 	Desc        bool     // the other way round; only with Sort
@@ -20,21 +20,21 @@ type TaskFilter struct {
 	Full        bool     // with descriptions, steps and resources
 }
 
-// Shown is how an open task is drawn: exactly one of these each.
-type Shown string
+// DisplayState is how an open task is drawn: exactly one of these each.
+type DisplayState string
 
 // The ways.
 const (
-	ShownWaiting Shown = "waiting" // for a person
-	ShownWorking Shown = "working" // somebody works on it
-	ShownFailed  Shown = "failed"  // its last run failed and nothing has begun again
-	ShownIdle    Shown = "idle"    // the rest
-	ShownDraft   Shown = "draft"   // not active yet
+	ShownWaiting DisplayState = "waiting" // for a person
+	ShownWorking DisplayState = "working" // somebody works on it
+	ShownFailed  DisplayState = "failed"  // its last run failed and nothing has begun again
+	ShownIdle    DisplayState = "idle"    // the rest
+	ShownDraft   DisplayState = "draft"   // not active yet
 )
 
-// Shown returns how an open task is drawn. A claim shows before failures of
+// DisplayState returns how an open task is drawn. A claim shows before failures of
 // the past: somebody works on it again.
-func (t *Task) Shown() Shown {
+func (t *Task) DisplayState() DisplayState {
 	switch {
 	case t.Status == Draft:
 		return ShownDraft
@@ -49,7 +49,7 @@ func (t *Task) Shown() Shown {
 }
 
 // Valid reports whether s is one of the ways to draw active tasks.
-func (s Shown) Valid() bool {
+func (s DisplayState) Valid() bool {
 	return s == ShownWaiting || s == ShownWorking || s == ShownFailed || s == ShownIdle
 }
 

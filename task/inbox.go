@@ -147,8 +147,8 @@ func (t InboxTotals) All() int {
 	return t.Questions + t.Approvals + t.Permissions + t.Reviews + t.Stuck + t.BlockerCanceled + t.Notices
 }
 
-// Firsts is what has happened on an instance for the first time.
-type Firsts struct {
+// Milestones is what has happened on an instance for the first time.
+type Milestones struct {
 	New      bool // it has at most NewTasks tasks so far
 	Task     bool // a task was created
 	Worked   bool // an agent claimed a task, or a run of one started

@@ -24,8 +24,8 @@ const AlertMerge = "merge"
 // JobTick is the name of the job that makes the scheduled ticks.
 const JobTick = "tick"
 
-// Vitals show whether the scheduler's clock is working.
-type Vitals struct {
+// SchedulerHealth show whether the scheduler's clock is working.
+type SchedulerHealth struct {
 	TickAt     Time              // the last tick since the start, 0: none
 	BackupAt   Time              // the newest scheduled backup that is there, 0: none
 	BackupSize int64             // its bytes

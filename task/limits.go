@@ -62,9 +62,9 @@ func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	return false
 }
 
-// blank reports whether nobody would see anything of s: spaces, characters
+// isBlank reports whether nobody would see anything of s: spaces, characters
 // without a width, marks of direction.
-func blank(s string) bool {
+func isBlank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
@@ -74,7 +74,7 @@ func (p *Problems) CheckLine(field, s string, maxChars int) {
 		return
 	}
 	switch n := utf8.RuneCountInString(s); {
-	case blank(s):
+	case isBlank(s):
 		p.Add(field, "must not be blank")
 	case n > maxChars:
 		p.Add(field, "must be 1 to %d characters, is %d", maxChars, n)
@@ -85,7 +85,7 @@ func (p *Problems) CheckLine(field, s string, maxChars int) {
 
 // CheckComment notes a blank or overlong comment.
 func (p *Problems) CheckComment(field, s string) {
-	if p.CheckText(field, s, MaxText) && blank(s) {
+	if p.CheckText(field, s, MaxText) && isBlank(s) {
 		p.Add(field, "must not be blank")
 	}
 }

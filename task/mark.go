@@ -21,8 +21,8 @@ func Mark(texts ...string) string {
 // title, and of title and details together. An empty one is not compared.
 type StepSeen struct{ Title, Text string }
 
-// Same reports whether the step is still what was read.
-func (w StepSeen) Same(s Step) bool {
+// Matches reports whether the step is still what was read.
+func (w StepSeen) Matches(s Step) bool {
 	return (w.Title == "" || w.Title == Mark(s.Title)) && (w.Text == "" || w.Text == Mark(s.Title, s.Details))
 }
 

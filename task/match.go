@@ -49,7 +49,7 @@ func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	found := m.places(text)
 	best, shortest := 0, 0
 	for i := range found {
-		n, span := together(found[i:], width)
+		n, span := wordsWithin(found[i:], width)
 		if n > words || n == words && span < shortest {
 			best, words, shortest = i, n, span
 		}
@@ -61,7 +61,7 @@ func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	to := wordEnd(text, max(from+width, found[best].to))
 	list = spans(text, from, to, found)
 	for i := range list {
-		list[i].Text = squeeze(list[i].Text)
+		list[i].Text = collapseSpaces(list[i].Text)
 	}
 	if from > 0 {
 		list = append([]Span{{Text: "… "}}, list...)
@@ -72,9 +72,9 @@ func (m Matcher) Excerpt(text string, width int) (list []Span, words int) {
 	return list, words
 }
 
-// together counts the words of the search that appear within width bytes, the
+// wordsWithin counts the words of the search that appear within width bytes, the
 // first of the places among them, and the bytes that they span.
-func together(found []place, width int) (words, span int) {
+func wordsWithin(found []place, width int) (words, span int) {
 	seen := 0
 	for _, p := range found {
 		if p.to > found[0].from+width {
@@ -242,8 +242,8 @@ func wordEnd(text string, at int) int {
 	return at
 }
 
-// squeeze folds white space into single spaces, at the ends too.
-func squeeze(s string) string {
+// collapseSpaces folds white space into single spaces, at the ends too.
+func collapseSpaces(s string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range s {

@@ -32,10 +32,10 @@ const (
 	MaxPastRuns = 5  // ended runs of the task
 	MaxSubtasks = 20 // subtasks
 
-	pastText      = 1000 // bytes of one summary or reason
-	pastRunBytes  = 1500 // bytes of the texts of all runs
-	subtaskBytes  = 2500 // bytes of the texts of all subtasks
-	leastPastText = 80   // bytes; less of a text says nothing
+	pastText     = 1000 // bytes of one summary or reason
+	pastRunBytes = 1500 // bytes of the texts of all runs
+	subtaskBytes = 2500 // bytes of the texts of all subtasks
+	minPastText  = 80   // bytes; less of a text says nothing
 )
 
 // Remember sets the runs and subtasks of t, which are given newest first and
@@ -53,17 +53,17 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	}
 	room := pastRunBytes
 	for i := range runs {
-		t.cutPast(&runs[i].Summary, "runs", &room)
-		t.cutPast(&runs[i].Reason, "runs", &room)
-		t.cutPast(&runs[i].LastWords, "runs", &room)
+		t.cutPastText(&runs[i].Summary, "runs", &room)
+		t.cutPastText(&runs[i].Reason, "runs", &room)
+		t.cutPastText(&runs[i].LastWords, "runs", &room)
 	}
 	room = subtaskBytes
 	for i := range subtasks {
-		t.cutPast(&subtasks[i].Merge, "subtasks", &room)
-		t.cutPast(&subtasks[i].Summary, "subtasks", &room)
+		t.cutPastText(&subtasks[i].Merge, "subtasks", &room)
+		t.cutPastText(&subtasks[i].Summary, "subtasks", &room)
 		if r := subtasks[i].LastRun; r != nil {
-			t.cutPast(&r.Reason, "subtasks", &room)
-			t.cutPast(&r.LastWords, "subtasks", &room)
+			t.cutPastText(&r.Reason, "subtasks", &room)
+			t.cutPastText(&r.LastWords, "subtasks", &room)
 		}
 	}
 	slices.Reverse(runs)
@@ -71,29 +71,29 @@ func (t *Task) Remember(runs []PastRun, subtasks []Subtask) {
 	t.Runs, t.Subtasks = runs, subtasks
 }
 
-// cutPast cuts a text to what room is left, and takes it from that.
-func (t *Task) cutPast(text *string, what string, room *int) {
-	most := min(pastText, *room)
+// cutPastText cuts a text to what room is left, and takes it from that.
+func (t *Task) cutPastText(text *string, what string, room *int) {
+	limit := min(pastText, *room)
 	switch {
-	case len(*text) <= most:
-	case most < leastPastText:
+	case len(*text) <= limit:
+	case limit < minPastText:
 		*text = ""
 		t.noteCut(what)
 	default:
-		*text = ClipText(*text, most)
+		*text = ClipText(*text, limit)
 		t.noteCut(what)
 	}
 	*room -= len(*text)
 }
 
-// fitPast leaves out the oldest subtasks and runs.
-func (t *Task) fitPast(n *int, most int) {
-	for *n > most && len(t.Subtasks) > 0 {
+// dropOldest leaves out the oldest subtasks and runs.
+func (t *Task) dropOldest(n *int, limit int) {
+	for *n > limit && len(t.Subtasks) > 0 {
 		*n -= t.Subtasks[0].jsonBytes()
 		t.Subtasks = t.Subtasks[1:]
 		t.noteCut("subtasks")
 	}
-	for *n > most && len(t.Runs) > 0 {
+	for *n > limit && len(t.Runs) > 0 {
 		*n -= t.Runs[0].jsonBytes()
 		t.Runs = t.Runs[1:]
 		t.noteCut("runs")

@@ -73,10 +73,10 @@ func (m *RunMessage) Prompt() string {
 // TypeMessage is the type of transcript lines that people wrote.
 const TypeMessage = "message"
 
-// Lasting returns the indexes of the messages that an end of the thread keeps,
+// LastingMessages returns the indexes of the messages that an end of the thread keeps,
 // however many comments of agents follow: the newest answer, question, hand-over
 // and comment of a person. The newest comes first.
-func Lasting(list []Comment) []int {
+func LastingMessages(list []Comment) []int {
 	var kept []int
 	seen := map[MessageKind]bool{}
 	for i := len(list) - 1; i >= 0; i-- {

@@ -43,8 +43,8 @@ type Permission struct {
 	Message   string          `json:"message,omitempty" doc:"why it was denied"`
 }
 
-// Waits reports whether nobody has decided yet.
-func (p *Permission) Waits() bool { return p.Decision == "" }
+// IsPending reports whether nobody has decided yet.
+func (p *Permission) IsPending() bool { return p.Decision == "" }
 
 // Check refuses what could not be shown to a reviewer whole and to the letter.
 // Arguments that are absent become null.

@@ -211,7 +211,7 @@ func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 		}
 		switch c.Kind {
 		case CheckCommand, "":
-			if p.CheckText(at+"run", c.Run, MaxCommand) && blank(c.Run) {
+			if p.CheckText(at+"run", c.Run, MaxCommand) && isBlank(c.Run) {
 				p.Add(at+"run", "must not be blank: write the command that is run")
 			}
 		case CheckFile:
@@ -219,7 +219,7 @@ func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 				p.Add(at+"path", "must be a path below the worktree")
 			}
 		case CheckChanged:
-			if p.CheckText(at+"glob", c.Glob, MaxFilePath) && blank(c.Glob) {
+			if p.CheckText(at+"glob", c.Glob, MaxFilePath) && isBlank(c.Glob) {
 				p.Add(at+"glob", "must not be blank: write a pattern such as docs/**")
 			}
 		case CheckURL:

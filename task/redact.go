@@ -28,10 +28,10 @@ const shortSecret = 8
 // that may be the beginning of a secret, so that none passes in two pieces.
 // Memory is bounded by the chunk and the longest secret.
 type Redactor struct {
-	secrets [][]byte // in every form, the longest first
-	whole   *strings.Replacer
-	buf     []byte // not yet decided
-	out     []byte // reused from call to call
+	secrets  [][]byte // in every form, the longest first
+	replacer *strings.Replacer
+	buf      []byte // not yet decided
+	out      []byte // reused from call to call
 }
 
 // NewRedactor makes a redactor of some secrets; empty ones are passed over.
@@ -39,7 +39,7 @@ func NewRedactor(secrets ...string) *Redactor {
 	var all []string
 	for _, s := range secrets {
 		if s != "" {
-			all = append(all, forms(s)...)
+			all = append(all, secretForms(s)...)
 		}
 	}
 	slices.SortFunc(all, func(a, b string) int {
@@ -51,15 +51,15 @@ func NewRedactor(secrets ...string) *Redactor {
 		r.secrets = append(r.secrets, []byte(s))
 		pairs = append(pairs, s, Redacted)
 	}
-	r.whole = strings.NewReplacer(pairs...)
+	r.replacer = strings.NewReplacer(pairs...)
 	return r
 }
 
 // Fresh returns a redactor of the same secrets for another stream.
-func (r *Redactor) Fresh() *Redactor { return &Redactor{secrets: r.secrets, whole: r.whole} }
+func (r *Redactor) Fresh() *Redactor { return &Redactor{secrets: r.secrets, replacer: r.replacer} }
 
 // Text redacts a whole text.
-func (r *Redactor) Text(s string) string { return r.whole.Replace(s) }
+func (r *Redactor) Text(s string) string { return r.replacer.Replace(s) }
 
 // Write takes the next bytes of a stream and returns those that are decided,
 // redacted. The result is valid until the next call.
@@ -80,7 +80,7 @@ func (r *Redactor) decide(all bool) []byte {
 	for {
 		limit := len(rest)
 		if !all {
-			limit = r.unsure(rest)
+			limit = r.possibleSecretStart(rest)
 		}
 		at, length := r.find(rest)
 		if at < 0 || at >= limit {
@@ -108,8 +108,8 @@ func (r *Redactor) find(b []byte) (at, length int) {
 	return at, length
 }
 
-// unsure returns where the longest end of b begins that may become a secret.
-func (r *Redactor) unsure(b []byte) int {
+// possibleSecretStart returns where the longest end of b begins that may become a secret.
+func (r *Redactor) possibleSecretStart(b []byte) int {
 	from := len(b)
 	for _, s := range r.secrets {
 		for k := min(len(s)-1, len(b)); k > len(b)-from; k-- {
@@ -122,8 +122,8 @@ func (r *Redactor) unsure(b []byte) int {
 	return from
 }
 
-// forms are the ways in which a secret is written.
-func forms(s string) []string {
+// secretForms are the ways in which a secret is written.
+func secretForms(s string) []string {
 	list := []string{s}
 	if len(s) < shortSecret {
 		return list

@@ -191,8 +191,8 @@ func tighten[N int | float64](p *Problems, field string, have *N, want N) {
 	}
 }
 
-// Within returns l with each limit at most that of by, where by has one.
-func (l Limits) Within(by Limits) Limits {
+// AtMost returns l with each limit at most that of by, where by has one.
+func (l Limits) AtMost(by Limits) Limits {
 	l.TimeoutSeconds = lowerLimit(l.TimeoutSeconds, by.TimeoutSeconds)
 	l.IdleTimeoutSeconds = lowerLimit(l.IdleTimeoutSeconds, by.IdleTimeoutSeconds)
 	l.MaxTokens = lowerLimit(l.MaxTokens, by.MaxTokens)
@@ -220,8 +220,8 @@ type Usage struct {
 	Estimated    bool `json:"estimated,omitzero" doc:"true: the provider did not report all of it"`
 }
 
-// Plus returns both uses together.
-func (u Usage) Plus(v Usage) Usage {
+// Add returns both uses together.
+func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		ToolCalls: u.ToolCalls + v.ToolCalls, TokensIn: u.TokensIn + v.TokensIn,
 		TokensOut: u.TokensOut + v.TokensOut, CostUSD: u.CostUSD + v.CostUSD,
@@ -336,8 +336,10 @@ type Run struct {
 	Folder         string `json:"-"` // the name of the folder that holds it, and the run's own files
 }
 
-// WhyText is what made a run start, on one line and as people name actors.
-func WhyText(why string) string { return strings.NewReplacer("\n", ", ", "user:", "").Replace(why) }
+// StartReasonText is what made a run start, on one line and as people name actors.
+func StartReasonText(why string) string {
+	return strings.NewReplacer("\n", ", ", "user:", "").Replace(why)
+}
 
 // Delegated reports whether the run does a delegated task.
 func (r *Run) Delegated() bool { return r.Ask != nil && !r.Ask.Bounds }
@@ -359,9 +361,9 @@ func (r *Run) FolderName() string {
 	return StartFolder(r.ID, r.Lease).Name
 }
 
-// Worked returns how long the run took, or has taken so far at now, without the
+// WorkTime returns how long the run took, or has taken so far at now, without the
 // time it waited for permissions. Its time limit applies to this.
-func (r *Run) Worked(now Time) time.Duration {
+func (r *Run) WorkTime(now Time) time.Duration {
 	d := r.Duration(now) - time.Duration(r.WaitedMs)*time.Millisecond
 	if r.Phase == PhasePermission && r.Permission != nil && !r.Status.Final() {
 		d -= now.Sub(r.Permission.AskedAt)

@@ -14,32 +14,32 @@ func CleanText(s string) string {
 
 // CutText returns at most most bytes of s, without half a character at the
 // end.
-func CutText(s string, most int) string {
-	if len(s) <= most {
+func CutText(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
 	}
-	return s[:most]
+	return s[:limit]
 }
 
 // ClipText cuts s to at most most bytes at the border of a character, and marks the cut
 // with an ellipsis.
-func ClipText(s string, most int) string {
-	if len(s) <= most {
+func ClipText(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	return CutText(s, most-len("…")) + "…"
+	return CutText(s, limit-len("…")) + "…"
 }
 
 // ClipChars cuts s to at most most characters, and marks the cut with an
 // ellipsis.
-func ClipChars(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+func ClipChars(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	return string([]rune(s)[:limit-1]) + "…"
 }
 
 // Quote shows foreign text inside a message: in quotes, and cut to one short

@@ -37,5 +37,5 @@ type Decided struct {
 
 // ReadOnly reports whether tools do nothing but read.
 func ReadOnly(tools []string) bool {
-	return len(tools) > 0 && !slices.ContainsFunc(tools, func(t string) bool { return Danger(t) > 0 })
+	return len(tools) > 0 && !slices.ContainsFunc(tools, func(t string) bool { return RiskLevel(t) > 0 })
 }

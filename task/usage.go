@@ -134,8 +134,8 @@ type Turn struct {
 	CostIn, CostOut float64
 }
 
-// Most returns what the turn can use with a reply of out tokens.
-func (t Turn) Most(out int) (tokens int, cost float64) {
+// Usage returns what the turn can use with a reply of out tokens.
+func (t Turn) Usage(out int) (tokens int, cost float64) {
 	if t.Out > 0 {
 		cost = t.CostOut * float64(out) / float64(t.Out)
 	}

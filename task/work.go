@@ -127,7 +127,7 @@ func (w *Work) Patch() string {
 	if w.Note != "" {
 		fmt.Fprintf(&b, "# %s\n", strings.ReplaceAll(w.Note, "\n", " "))
 	}
-	return strings.Map(upright, b.String())
+	return strings.Map(replaceBidi, b.String())
 }
 
 // mode is the kind of an added or deleted file, as Git writes it.
@@ -143,8 +143,8 @@ func (f FileChange) mode() string {
 	return "100644"
 }
 
-// upright replaces what would reorder or hide the characters around it.
-func upright(r rune) rune {
+// replaceBidi replaces what would reorder or hide the characters around it.
+func replaceBidi(r rune) rune {
 	switch {
 	case r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r == 0xfeff:
 		return '\uFFFD'

@@ -35,8 +35,8 @@ type Leased struct {
 	RunFolders
 }
 
-// Hold is the fence of a report: the start of a run that it belongs to.
-type Hold struct {
+// LeaseRef is the fence of a report: the start of a run that it belongs to.
+type LeaseRef struct {
 	Attempt int   `json:"attempt" minimum:"1"`
 	Lease   int64 `json:"lease" minimum:"1"`
 }

@@ -115,14 +115,14 @@ func toolChips(granted []string) []ToolChip {
 	var list []ToolChip
 	for danger := 0; danger <= 3; danger++ {
 		for _, t := range granted {
-			if task.Danger(t) == danger {
+			if task.RiskLevel(t) == danger {
 				list = append(list, ToolChip{t, true, danger})
 			}
 		}
 	}
 	for _, t := range task.KnownTools {
 		if !slices.Contains(granted, t) {
-			list = append(list, ToolChip{t, false, task.Danger(t)})
+			list = append(list, ToolChip{t, false, task.RiskLevel(t)})
 		}
 	}
 	return list
@@ -141,7 +141,7 @@ func abilityFromSpec(spec task.Spec, agent *task.Agent) Ability {
 	has := func(tool string) bool { return slices.Contains(spec.Tools, tool) }
 	worst := 0
 	for _, t := range spec.Tools {
-		worst = max(worst, task.Danger(t))
+		worst = max(worst, task.RiskLevel(t))
 	}
 	shell := worst == 3 // bash, or an unknown tool
 	var can, cannot []string

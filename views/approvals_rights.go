@@ -32,8 +32,8 @@ var enforcedNames = map[string]string{
 
 func enforcedName(what string) string { return cmp.Or(enforcedNames[what], what) }
 
-// alike merges entries that differ only in their names, which it lists.
-func alike(list []task.Enforcement) (rows []task.Enforcement) {
+// mergeEnforcement merges entries that differ only in their names, which it lists.
+func mergeEnforcement(list []task.Enforcement) (rows []task.Enforcement) {
 	at := map[task.Enforcement]int{}
 	for _, e := range list {
 		key := e

@@ -47,10 +47,10 @@ func stateLabel(t *task.Task) string {
 	return "Blocked"
 }
 
-// whyText is a reason split around the task or run that it names.
-type whyText struct{ before, link, after, href string }
+// reasonText is a reason split around the task or run that it names.
+type reasonText struct{ before, link, after, href string }
 
-func whyParts(r task.Reason) whyText {
+func splitReason(r task.Reason) reasonText {
 	for _, l := range []struct {
 		id   task.ID
 		name string
@@ -61,8 +61,8 @@ func whyParts(r task.Reason) whyText {
 		{r.Run, "run " + r.Run.String(), URL.Run(r.Run)},
 	} {
 		if before, after, found := strings.Cut(r.Message, l.name); found && l.id != 0 {
-			return whyText{strings.TrimSuffix(before, " "), l.name, after, l.href} // templ adds the space
+			return reasonText{strings.TrimSuffix(before, " "), l.name, after, l.href} // templ adds the space
 		}
 	}
-	return whyText{before: r.Message}
+	return reasonText{before: r.Message}
 }

@@ -366,7 +366,7 @@ func whySection(m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, r := range m.Why {
-				p := whyParts(r)
+				p := splitReason(r)
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

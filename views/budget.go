@@ -81,10 +81,10 @@ func usageKey(by, key string) string {
 }
 
 // newest returns at most most rows of a report, days newest first.
-func newest(u *task.UsageReport, most int) []task.UsageRow {
+func newest(u *task.UsageReport, limit int) []task.UsageRow {
 	rows := slices.Clone(u.Rows)
 	if u.By == "day" {
 		slices.Reverse(rows)
 	}
-	return rows[:min(len(rows), most)]
+	return rows[:min(len(rows), limit)]
 }

@@ -92,8 +92,8 @@ func (c Chrome) title(title string) string {
 // generation returns the number of changes in the form that the page contains.
 func generation(c Chrome) string { return strconv.FormatUint(c.Gen, 10) }
 
-// needYou returns the text after a number of items that wait for the reader.
-func needYou(n int) string {
+// needsYouText returns the text after a number of items that wait for the reader.
+func needsYouText(n int) string {
 	if n == 1 {
 		return " needs you"
 	}

@@ -34,7 +34,7 @@ func newEstimate(recent []task.Run, limits task.Limits) *estimate {
 		if r.Status != task.RunCompleted || r.StartedAt == 0 {
 			continue
 		}
-		costs, tokens, times = append(costs, r.Usage.CostUSD), append(tokens, r.Usage.Tokens()), append(times, r.Worked(r.EndedAt))
+		costs, tokens, times = append(costs, r.Usage.CostUSD), append(tokens, r.Usage.Tokens()), append(times, r.WorkTime(r.EndedAt))
 		e.Guessed = e.Guessed || r.Usage.Estimated
 	}
 	if e.Runs = len(times); e.Runs < estimateFrom {

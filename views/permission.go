@@ -27,7 +27,7 @@ func (d *ApprovalDetail) permission() *task.Permission {
 }
 
 // asks reports whether the run waits for a permission.
-func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.Waits() }
+func (d *ApprovalDetail) asks() bool { return d.Run.Permission != nil && d.Run.Permission.IsPending() }
 
 // formatArgs returns the arguments of a call for a reviewer: indented, but
 // otherwise unchanged.

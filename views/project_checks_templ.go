@@ -427,7 +427,7 @@ func checkRow(m *ProjectModel, list string, i int, ch *CheckForm) templ.Componen
 	})
 }
 
-func numberField(id, label, value, hint, problem, most, step string) templ.Component {
+func numberField(id, label, value, hint, problem, limit, step string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

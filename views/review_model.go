@@ -182,7 +182,7 @@ func placeText(c *task.ReviewComment) string {
 
 // missingVotesText describes who can still vote.
 func missingVotesText(m *ReviewModel) string {
-	who := cmp.Or(m.Result.Asked(), "any reviewer")
+	who := cmp.Or(m.Result.MissingVoters(), "any reviewer")
 	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
 }
 

@@ -331,7 +331,7 @@ func runAsks(c Chrome, m *RunModel) templ.Component {
 				}
 			}
 		}
-		if p := r.Permission; p != nil && p.Waits() {
+		if p := r.Permission; p != nil && p.IsPending() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<section class=\"card comment asks\" aria-labelledby=\"asks-h\"><h2 class=\"row text-warn\" id=\"asks-h\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -80,7 +80,7 @@ func limitBars(r *task.Run, turns int, now task.Time) []limitBar {
 			list = append(list, limitBar{name, used, full, min(v, f), f, v >= 0.8*f})
 		}
 	}
-	took := r.Worked(now)
+	took := r.WorkTime(now)
 	tokens := r.Usage.TokensIn + r.Usage.TokensOut
 	add("Time", ui.Dur(took), ui.LimitSpan(r.Limits.TimeoutSeconds), took.Seconds(), float64(r.Limits.TimeoutSeconds))
 	add("Tokens", tokensOfRun(r), ui.Tokens(r.Limits.MaxTokens), float64(tokens), float64(r.Limits.MaxTokens))
@@ -144,7 +144,7 @@ func whySuffix(r *task.Run) string {
 	if r.Why == "" {
 		return ""
 	}
-	return " (" + task.WhyText(r.Why) + ")"
+	return " (" + task.StartReasonText(r.Why) + ")"
 }
 
 // runPill returns a run's state in words, with its color class.

@@ -62,12 +62,12 @@ func requirementsText(checks []task.InForce, a task.Accept) string {
 	if n := len(checks); n > 0 {
 		list = append(list, ui.Count(n, "check", "checks"))
 	}
-	most := 0
+	limit := 0
 	for _, r := range a.All() {
-		most = max(most, r.Approvals)
+		limit = max(limit, r.Approvals)
 	}
-	if most > 0 {
-		list = append(list, ui.Count(most, "vote", "votes"))
+	if limit > 0 {
+		list = append(list, ui.Count(limit, "vote", "votes"))
 	}
 	return cmp.Or(strings.Join(list, ", "), "None")
 }

@@ -69,7 +69,7 @@ func (n *InboxNumbers) oldest(now task.Time) string {
 }
 
 // costTile returns the tile with today's cost and its budget.
-func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.Time) chart.Tile {
+func costTile(rows []task.StatRow, today task.Usage, limit task.Budget, now task.Time) chart.Tile {
 	cost := byHour(rows, now, func(r *task.StatRow) float64 { return r.CostUSD })
 	t := chart.Tile{
 		Name: "Cost today", Value: ui.USD(today.CostUSD), Column: "Cost", Money: true,
@@ -77,8 +77,8 @@ func costTile(rows []task.StatRow, today task.Usage, most task.Budget, now task.
 			ui.USD(sum(cost)), Values: cost, Fill: "fill-off"},
 	}
 	switch {
-	case most.MaxCostUSD > 0:
-		t.Small = "of " + ui.USD(most.MaxCostUSD)
+	case limit.MaxCostUSD > 0:
+		t.Small = "of " + ui.USD(limit.MaxCostUSD)
 	case today.Tokens() > 0:
 		t.Small = ui.Tokens(today.Tokens()) + " tokens"
 	}

@@ -13,8 +13,8 @@ const (
 // Guide contains the suggestions in the inbox: the tour of the demo, or the
 // first steps on a new instance.
 type Guide struct {
-	Demo   bool
-	Firsts task.Firsts
+	Demo       bool
+	Milestones task.Milestones
 }
 
 // guideStep is one suggestion.
@@ -28,7 +28,7 @@ type guideStep struct {
 
 // steps returns the suggestions; n are the totals of the inbox.
 func (g *Guide) steps(n *task.InboxTotals) []guideStep {
-	f := g.Firsts
+	f := g.Milestones
 	if !g.Demo {
 		return []guideStep{
 			{

@@ -113,7 +113,7 @@ func (p *parser) cost(f field, into *float64) {
 
 func (p *parser) duration(f field, into *time.Duration) { p.durationWithin(f, into, maxDuration) }
 
-func (p *parser) durationWithin(f field, into *time.Duration, most time.Duration) {
+func (p *parser) durationWithin(f field, into *time.Duration, limit time.Duration) {
 	s, ok := p.word(f)
 	if !ok {
 		return
@@ -126,8 +126,8 @@ func (p *parser) durationWithin(f field, into *time.Duration, most time.Duration
 	switch {
 	case err != nil:
 		p.fatal(f.line, hint, "%s must be a duration, not %s", f.name, task.Quote(s))
-	case d < time.Second || d > most || d%time.Second != 0:
-		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %.0fh, not %s", f.name, most.Hours(), task.Quote(s))
+	case d < time.Second || d > limit || d%time.Second != 0:
+		p.fatal(f.line, hint, "%s must be whole seconds between 1s and %.0fh, not %s", f.name, limit.Hours(), task.Quote(s))
 	default:
 		*into = d
 	}

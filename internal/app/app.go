@@ -156,7 +156,7 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 			o.Log.Error("failed to release the lock", "error", err)
 		}
 	}()
-	at, err := openDoors(ctx, cfg.Listen, o.Passed)
+	at, err := openListeners(ctx, cfg.Listen, o.Passed)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func Serve(ctx context.Context, cfg *config.Config, o ServeOptions) error {
 	return errors.Join(in.serveOn(ctx, at, o), in.Close())
 }
 
-func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error {
+func (in *Instance) serveOn(ctx context.Context, at listeners, o ServeOptions) error {
 	ln := at.main
 	base := baseURL(in.Config, at.runsURL())
 	if err := in.DB.Verify(ctx); err != nil {
@@ -262,9 +262,9 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	if err != nil {
 		return errors.Join(err, in.drain(srv, clock))
 	}
-	defer in.noteAddress(at.clientURL(pathPrefix(in.Config)))()
+	defer in.writeAddressFile(at.clientURL(pathPrefix(in.Config)))()
 	fmt.Fprintln(o.Stdout, first)
-	if inTheClear(in.Config.PublicURL, ln.Addr()) {
+	if isUnencrypted(in.Config.PublicURL, ln.Addr()) {
 		in.opt.Log.Warn("passwords and tokens travel unencrypted: put a proxy with TLS before this address and set "+
 			"public_url to its https:// address, or listen on 127.0.0.1", "address", ln.Addr().String())
 	}
@@ -283,8 +283,8 @@ func (in *Instance) serveOn(ctx context.Context, at doors, o ServeOptions) error
 	return errors.Join(err, in.drain(srv, clock))
 }
 
-// inTheClear reports whether other machines reach the server by plain http.
-func inTheClear(publicURL string, listens net.Addr) bool {
+// isUnencrypted reports whether other machines reach the server by plain http.
+func isUnencrypted(publicURL string, listens net.Addr) bool {
 	a, ok := listens.(*net.TCPAddr)
 	return ok && !a.IP.IsLoopback() && !strings.HasPrefix(publicURL, "https://")
 }

@@ -113,11 +113,11 @@ func addDatabase(ctx context.Context, w *archive.Writer, m *archive.Manifest, to
 	return w.Add(dbName, tmp, fi.Size(), false)
 }
 
-// stays reports whether a file or folder at the top of a data folder belongs to
+// isExcluded reports whether a file or folder at the top of a data folder belongs to
 // the machine and not to the instance, or has a name that an archive cannot
 // contain. It is neither backed up nor changed by a restore. The database is
 // handled separately.
-func stays(name string) bool {
+func isExcluded(name string) bool {
 	switch name {
 	case filepath.Base(BackupDir("")), instance.RunsName, db.StagedName, acmeName, "lost+found":
 		return true
@@ -154,7 +154,7 @@ func (b *backup) addAll(configFile string, m *archive.Manifest, runs bool) error
 		}
 	}
 	for _, e := range list {
-		if stays(e.Name()) || e.Name() == config.FileName && m.Config != "" {
+		if isExcluded(e.Name()) || e.Name() == config.FileName && m.Config != "" {
 			continue
 		}
 		if err := b.add(filepath.Join(b.data, e.Name()), e.Name()); err != nil {

@@ -29,7 +29,7 @@ type identity struct {
 
 	idFile, placeFile string
 	place             string // device and inode of the data folder
-	noted             bool   // both files are written
+	saved             bool   // both files are written
 	log               *slog.Logger
 }
 
@@ -60,7 +60,7 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 		return nil, err
 	}
 	if id != "" && cmp.Or(noted, i.place) == i.place {
-		i.ID, i.noted = id, noted == i.place
+		i.ID, i.saved = id, noted == i.place
 		return i, nil
 	}
 	if id != "" {
@@ -77,7 +77,7 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 // that cannot record its place, for example on a full disk, does so at a later
 // start.
 func (i *identity) settle() error {
-	if i.noted {
+	if i.saved {
 		return nil
 	}
 	if i.Copied {
@@ -90,7 +90,7 @@ func (i *identity) settle() error {
 		i.log.Error("failed to record the location of the data folder: until it is, a copy cannot be told from its original", "error", err)
 		return nil
 	}
-	i.noted = err == nil
+	i.saved = err == nil
 	return err
 }
 

@@ -95,16 +95,16 @@ type localPeer struct{ net.Conn }
 
 func (localPeer) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// doors are the listeners of the server.
-type doors struct {
+// listeners are the listeners of the server.
+type listeners struct {
 	main net.Listener
 	runs net.Listener // for the runs of this machine, which use plain HTTP over TCP; nil: they use main
 }
 
-// openDoors listens on the address, or uses the passed listener. For a Unix
+// openListeners listens on the address, or uses the passed listener. For a Unix
 // socket, it also opens a loopback port, because agents' programs reach MCP
 // servers only over TCP.
-func openDoors(ctx context.Context, address string, passed net.Listener) (d doors, err error) {
+func openListeners(ctx context.Context, address string, passed net.Listener) (d listeners, err error) {
 	if d.main = passed; passed == nil {
 		if d.main, err = listen(ctx, address); err != nil {
 			return d, err
@@ -120,7 +120,7 @@ func openDoors(ctx context.Context, address string, passed net.Listener) (d door
 	return d, nil
 }
 
-func (d doors) close() {
+func (d listeners) close() {
 	_ = d.main.Close() // a stopped server has already closed it
 	if d.runs != nil {
 		_ = d.runs.Close()
@@ -128,7 +128,7 @@ func (d doors) close() {
 }
 
 // runsURL returns the server's URL for runs.
-func (d doors) runsURL() string {
+func (d listeners) runsURL() string {
 	if d.runs != nil {
 		return loopbackURL(d.runs.Addr())
 	}
@@ -137,7 +137,7 @@ func (d doors) runsURL() string {
 
 // clientURL returns the URL for client commands on this machine: the socket,
 // unless the server is served below a path, which only HTTP URLs support.
-func (d doors) clientURL(prefix string) string {
+func (d listeners) clientURL(prefix string) string {
 	if _, tcp := d.main.Addr().(*net.TCPAddr); !tcp && prefix == "" {
 		return loopbackURL(d.main.Addr())
 	}
@@ -157,10 +157,10 @@ func loopbackURL(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(t.Port))
 }
 
-// noteAddress writes the server's URL on this machine to the runtime folder of
+// writeAddressFile writes the server's URL on this machine to the runtime folder of
 // the service, for the client commands of all users. The returned function
 // deletes it.
-func (in *Instance) noteAddress(address string) (remove func()) {
+func (in *Instance) writeAddressFile(address string) (remove func()) {
 	folder := in.opt.Getenv("RUNTIME_DIRECTORY")
 	if folder == "" || strings.Contains(folder, ":") {
 		return func() {}

@@ -30,7 +30,7 @@ const burstRoom = 28 << 20
 func releaseMemory(ctx context.Context) {
 	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT is set
 	m := memoryOfGo()
-	b := burst{base: m.held, steady: m.live}
+	b := burst{base: m.mapped, steady: m.live}
 	var kept uint64
 	allocated := m.allocated
 	for {
@@ -42,10 +42,10 @@ func releaseMemory(ctx context.Context) {
 		}
 		m = memoryOfGo()
 		quiet := m.allocated-allocated < memoryQuiet
-		if quiet && (kept == 0 || m.held >= kept+memoryWorth) {
+		if quiet && (kept == 0 || m.mapped >= kept+memoryWorth) {
 			debug.FreeOSMemory()
 			m = memoryOfGo()
-			b.base, kept = m.held, m.held
+			b.base, kept = m.mapped, m.mapped
 		}
 		allocated = m.allocated
 	}
@@ -75,7 +75,7 @@ func (b *burst) limit(live uint64) int64 {
 
 // goMemory is what Go holds from the system, what the last collection left of
 // the heap, and what was allocated since the start, in bytes.
-type goMemory struct{ held, live, allocated uint64 }
+type goMemory struct{ mapped, live, allocated uint64 }
 
 func memoryOfGo() goMemory {
 	s := []metrics.Sample{
@@ -86,7 +86,7 @@ func memoryOfGo() goMemory {
 	}
 	metrics.Read(s)
 	return goMemory{
-		held: s[0].Value.Uint64() - s[1].Value.Uint64(),
-		live: s[2].Value.Uint64(), allocated: s[3].Value.Uint64(),
+		mapped: s[0].Value.Uint64() - s[1].Value.Uint64(),
+		live:   s[2].Value.Uint64(), allocated: s[3].Value.Uint64(),
 	}
 }

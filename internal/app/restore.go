@@ -185,7 +185,7 @@ func isOfInstance(name string) bool {
 		folder, in, _ := strings.Cut(below, "/")
 		return isRunFolder(folder) && in != ""
 	}
-	return name == dbName || !stays(top)
+	return name == dbName || !isExcluded(top)
 }
 
 // extract writes the files of an archive below dir, and syncs them.
@@ -290,7 +290,7 @@ func moves(staged, data string) (add, old []string, err error) {
 	list, err = os.ReadDir(data)
 	for _, e := range list {
 		name := e.Name()
-		if !stays(name) && name != idName && name != placeName && !slices.Contains(add, name) {
+		if !isExcluded(name) && name != idName && name != placeName && !slices.Contains(add, name) {
 			old = append(old, name)
 		}
 	}

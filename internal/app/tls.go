@@ -32,9 +32,9 @@ const certificateLook = 2 * time.Second // interval for checking the certificate
 
 // encryption is the TLS setup of the server.
 type encryption struct {
-	config *tls.Config
-	plain  http.Handler          // handles plain HTTP
-	watch  func(context.Context) // runs until its context ends
+	config      *tls.Config
+	httpHandler http.Handler          // handles plain HTTP
+	watch       func(context.Context) // runs until its context ends
 }
 
 // newEncryption returns nil if the server uses plain HTTP. It returns an error
@@ -48,7 +48,7 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 			HostPolicy: onlyHost(hostFromURL(c.PublicURL)),
 			Client:     &acme.Client{DirectoryURL: cmp.Or(c.TLS.ACMEDirectory, acme.LetsEncryptURL), UserAgent: "taskyard"},
 		}
-		e := &encryption{config: m.TLSConfig(), plain: m.HTTPHandler(to), watch: func(context.Context) {}}
+		e := &encryption{config: m.TLSConfig(), httpHandler: m.HTTPHandler(to), watch: func(context.Context) {}}
 		e.config.MinVersion = tls.VersionTLS12
 		e.config.GetCertificate = loggedErrors(m.GetCertificate, log)
 		return e, nil
@@ -60,7 +60,7 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 		return nil, err
 	}
 	return &encryption{
-		config: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.get}, plain: to, watch: k.watch,
+		config: &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.get}, httpHandler: to, watch: k.watch,
 	}, nil
 }
 
@@ -190,7 +190,7 @@ func (e *encryption) servePlain(ctx context.Context, address string, log *slog.L
 		return nil, fmt.Errorf("tls.redirect: %w", err)
 	}
 	srv := &http.Server{
-		Handler: e.plain, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		Handler: e.httpHandler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	go func() {

@@ -50,14 +50,14 @@ func NewReader(r io.Reader) (*Reader, error) {
 func (a *Reader) readManifest() error {
 	h, err := a.tar.Next()
 	if err != nil {
-		return plain(err)
+		return describeEOF(err)
 	}
 	if h.Name != ManifestName || h.Typeflag != tar.TypeReg || h.Size > maxManifest {
 		return errors.New("it does not begin with the manifest of a Taskyard backup")
 	}
 	text, err := io.ReadAll(a.tar)
 	if err != nil {
-		return plain(err)
+		return describeEOF(err)
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {
@@ -80,7 +80,7 @@ func (a *Reader) Files(take func(f File, r io.Reader) error) error {
 		h, err := a.tar.Next()
 		switch {
 		case err != nil:
-			return &DamagedError{f.Name, plain(err)}
+			return &DamagedError{f.Name, describeEOF(err)}
 		case h.Typeflag != tar.TypeReg:
 			return &DamagedError{f.Name, fmt.Errorf("%.100q is a link, a folder or a device", h.Name)}
 		case h.Name != f.Name || h.Size != f.Size:
@@ -95,7 +95,7 @@ func (a *Reader) Files(take func(f File, r io.Reader) error) error {
 }
 
 func (a *Reader) file(f File, take func(f File, r io.Reader) error) error {
-	sum, source := sha256.New(), &noted{r: a.tar}
+	sum, source := sha256.New(), &errorRecorder{r: a.tar}
 	r := io.TeeReader(source, sum)
 	if take != nil {
 		if err := take(f, r); err != nil && source.err == nil {
@@ -106,7 +106,7 @@ func (a *Reader) file(f File, take func(f File, r io.Reader) error) error {
 		_, _ = io.Copy(io.Discard, r) // the rest that take did not read
 	}
 	if source.err != nil {
-		return &DamagedError{f.Name, plain(source.err)}
+		return &DamagedError{f.Name, describeEOF(source.err)}
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
 		return &DamagedError{f.Name, errors.New("its SHA-256 does not match the manifest")}
@@ -121,11 +121,11 @@ func (a *Reader) end(last string) error {
 	case err == nil:
 		return &DamagedError{last, fmt.Errorf("%.100q follows, which the manifest does not have", h.Name)}
 	case !errors.Is(err, io.EOF):
-		return &DamagedError{last, plain(err)}
+		return &DamagedError{last, describeEOF(err)}
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(a.zstd, 1))
 	if err != nil {
-		return &DamagedError{last, plain(err)}
+		return &DamagedError{last, describeEOF(err)}
 	}
 	if n > 0 {
 		return &DamagedError{last, errors.New("there is data after the end of the archive")}
@@ -133,13 +133,13 @@ func (a *Reader) end(last string) error {
 	return nil
 }
 
-// noted records the error of a reader.
-type noted struct {
+// errorRecorder records the error of a reader.
+type errorRecorder struct {
 	r   io.Reader
 	err error
 }
 
-func (n *noted) Read(p []byte) (int, error) {
+func (n *errorRecorder) Read(p []byte) (int, error) {
 	c, err := n.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		n.err = err
@@ -147,8 +147,8 @@ func (n *noted) Read(p []byte) (int, error) {
 	return c, err
 }
 
-// plain replaces an unexpected EOF with a clearer error.
-func plain(err error) error {
+// describeEOF replaces an unexpected EOF with a clearer error.
+func describeEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends there: it was cut off")
 	}

@@ -9,11 +9,11 @@ import (
 
 // place is the position of a word in the command line, as kong would parse it.
 type place struct {
-	node  *kong.Node
-	flag  *kong.Flag // the flag whose value comes next, or nil
-	args  int        // number of preceding positional arguments
-	plain bool       // after "--": no more flags
-	names func(kind string) [][2]string
+	node       *kong.Node
+	flag       *kong.Flag // the flag whose value comes next, or nil
+	args       int        // number of preceding positional arguments
+	flagsEnded bool       // after "--": no more flags
+	names      func(kind string) [][2]string
 }
 
 // pass advances past a complete word.
@@ -22,10 +22,10 @@ func (p *place) pass(w string) {
 	case p.flag != nil && w == "=": // bash splits --flag=value
 	case p.flag != nil:
 		p.flag = nil
-	case p.plain:
+	case p.flagsEnded:
 		p.args++
 	case w == "--":
-		p.plain = true
+		p.flagsEnded = true
 	case len(w) > 1 && w[0] == '-':
 		p.passFlag(w)
 	default:
@@ -85,13 +85,13 @@ func (p *place) offers(w string) [][2]string {
 	switch {
 	case p.flag != nil:
 		return begins(p.values(p.flag.Value), strings.TrimPrefix(w, "="))
-	case !p.plain && assigned && strings.HasPrefix(w, "--"):
+	case !p.flagsEnded && assigned && strings.HasPrefix(w, "--"):
 		return p.assigned(name, value)
-	case !p.plain && strings.HasPrefix(w, "-"):
+	case !p.flagsEnded && strings.HasPrefix(w, "-"):
 		return begins(p.flagNames(), w)
 	}
 	var list [][2]string
-	if p.args == 0 && !p.plain {
+	if p.args == 0 && !p.flagsEnded {
 		for _, n := range p.node.Children {
 			if !n.Hidden {
 				list = append(list, [2]string{n.Name, n.Help})

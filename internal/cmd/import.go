@@ -190,7 +190,7 @@ func printIDs(out io.Writer, got service.Imported) {
 	}
 	fmt.Fprintln(out, "\nold id → new id")
 	for _, id := range got.IDs {
-		fmt.Fprintf(out, "%s → %d\n", plain(strings.TrimPrefix(id.Ref, "#")), id.ID)
+		fmt.Fprintf(out, "%s → %d\n", sanitize(strings.TrimPrefix(id.Ref, "#")), id.ID)
 	}
 }
 
@@ -208,7 +208,7 @@ func printReport(out io.Writer, p *exchange.Plan) {
 	}
 	fmt.Fprintln(out, "Problems:")
 	for _, f := range p.Report.Problems {
-		fmt.Fprintf(out, "  %s: %s\n", plain(f.Field), plain(f.Message))
+		fmt.Fprintf(out, "  %s: %s\n", sanitize(f.Field), sanitize(f.Message))
 	}
 	if p.Report.More > 0 {
 		fmt.Fprintf(out, "  and %d more\n", p.Report.More)
@@ -224,15 +224,15 @@ func printCounts(out io.Writer, title string, list exchange.Counts) {
 	for _, c := range list {
 		first := ""
 		if c.First != "" {
-			first = "first: " + plain(c.First)
+			first = "first: " + sanitize(c.First)
 		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\n", plain(c.What), c.N, first)
+		fmt.Fprintf(w, "  %s\t%d\t%s\n", sanitize(c.What), c.N, first)
 	}
 	_ = w.Flush() // like other errors of stdout
 }
 
-// plain makes a file's text safe for the terminal.
-func plain(s string) string {
+// sanitize makes a file's text safe for the terminal.
+func sanitize(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 			return '?'

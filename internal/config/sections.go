@@ -33,17 +33,17 @@ func (l *loader) checkTLS() {
 	first := func(names ...string) string { return names[max(slices.IndexFunc(names, given), 0)] }
 	switch cert, key, acme := given("tls.cert"), given("tls.key"), given("tls.acme"); {
 	case cert != key:
-		l.wrong(first("tls.cert", "tls.key"), "give cert and key, the two files of a certificate")
+		l.addError(first("tls.cert", "tls.key"), "give cert and key, the two files of a certificate")
 	case cert && acme:
-		l.wrong("tls.acme", "give either acme or cert and key")
+		l.addError("tls.acme", "give either acme or cert and key")
 	case !cert && !acme:
 		if given("tls.redirect") {
-			l.wrong("tls.redirect", "needs cert and key, or acme")
+			l.addError("tls.redirect", "needs cert and key, or acme")
 		}
 	case err != nil || u.Scheme != "https":
-		l.wrong(first("tls.cert", "tls.acme"), `needs public_url with the address of the certificate such as "https://tasks.example.org"`)
+		l.addError(first("tls.cert", "tls.acme"), `needs public_url with the address of the certificate such as "https://tasks.example.org"`)
 	case acme && net.ParseIP(u.Hostname()) != nil:
-		l.wrong("tls.acme", "needs a name in public_url: certificates are for names")
+		l.addError("tls.acme", "needs a name in public_url: certificates are for names")
 	}
 }
 
@@ -51,12 +51,12 @@ func (l *loader) checkTLS() {
 func (l *loader) checkNotify(s string) {
 	l.require(s, "url_env", `name the variable that holds the address of the service such as "TASKYARD_NOTIFY_OPS"`)
 	if kinds, ok := l.values[s+"kinds"].([]string); ok && len(kinds) == 0 {
-		l.wrong(s+"kinds", "must not be empty: valid values are %s", strings.Join(noticeKinds, ", "))
+		l.addError(s+"kinds", "must not be empty: valid values are %s", strings.Join(noticeKinds, ", "))
 	} else if !ok && !l.refused[s+"kinds"] {
 		l.values[s+"kinds"], l.sources[s+"kinds"] = noticeKinds[:4], fromDefault
 	}
 	if url, _ := l.values["public_url"].(string); url == "" && !l.refused["public_url"] {
-		l.wrong(strings.TrimSuffix(s, "."), "needs public_url, so that the link of a notice leads to this server")
+		l.addError(strings.TrimSuffix(s, "."), "needs public_url, so that the link of a notice leads to this server")
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *loader) checkProvider(s string) {
 	models, _ := l.values[s+"models"].([]string)
 	model, ok := l.values[s+"default_model"].(string)
 	if ok && len(models) > 0 && !slices.Contains(models, model) {
-		l.wrong(s+"default_model", "%q is not among models: valid values are %s", model, strings.Join(models, ", "))
+		l.addError(s+"default_model", "%q is not among models: valid values are %s", model, strings.Join(models, ", "))
 	}
 }
 
@@ -104,7 +104,7 @@ var needs = map[string][2]string{
 
 func (l *loader) checkRunner(s string) {
 	if s == "runners.none." {
-		l.wrong(strings.TrimSuffix(s, "."), "the name none is taken: an agent with that runner is never started")
+		l.addError(strings.TrimSuffix(s, "."), "the name none is taken: an agent with that runner is never started")
 	}
 	l.require(s, "kind", "valid values are command, builtin, claude, codex, acp, webhook, worker")
 	kind, _ := l.values[s+"kind"].(string)
@@ -115,12 +115,12 @@ func (l *loader) checkRunner(s string) {
 		l.require(s, "secret_env", "name the variable that holds the signing secret")
 	}
 	if command, ok := l.values[s+"command"].([]string); ok && len(command) == 0 {
-		l.wrong(s+"command", `must not be empty: give the program and its arguments such as ["python3", "/srv/agent.py"]`)
+		l.addError(s+"command", `must not be empty: give the program and its arguments such as ["python3", "/srv/agent.py"]`)
 	}
 	l.checkFolders(s)
 	provider, ok := l.values[s+"provider"].(string)
 	if ok && !slices.Contains(l.sections("providers"), "providers."+provider+".") {
-		l.wrong(s+"provider", "there is no [providers.%s]", provider)
+		l.addError(s+"provider", "there is no [providers.%s]", provider)
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *loader) checkFolders(s string) {
 			return
 		}
 		if err := l.workspace(folder, data); err != nil {
-			l.wrong(s+own, "%s", err)
+			l.addError(s+own, "%s", err)
 		}
 	}
 	workspace, _ := l.values[s+"workspace"].(string)
@@ -161,10 +161,10 @@ func (l *loader) require(s, own, hint string) {
 	if _, ok := l.values[s+own]; ok || l.refused[s+own] {
 		return
 	}
-	l.wrong(s+own, "is missing: %s", hint)
+	l.addError(s+own, "is missing: %s", hint)
 }
 
-func (l *loader) wrong(name, format string, args ...any) {
+func (l *loader) addError(name, format string, args ...any) {
 	source := l.sources[name]
 	if source == "" {
 		table, _ := section(name)

@@ -61,7 +61,7 @@ func (c *Config) Settings() []task.Setting {
 		k, _ := lookup(s.name)
 		def, _ := k.kind.read(k.def) // valid: see TestDefaults
 		one := task.Setting{
-			Key: s.name, About: s.about, Value: plain(c.values[s.name]), Default: plain(def),
+			Key: s.name, About: s.about, Value: formatValue(c.values[s.name]), Default: formatValue(def),
 			Source: c.sources[s.name], Locked: shut, Choices: k.kind.words,
 		}
 		if by := c.overriddenBy(s.name); by != "" {
@@ -126,7 +126,7 @@ func (c *Config) Takeover(next *Config) (merged *Config, changed []Change, resta
 	m.Notify, m.Providers, m.Runners = maps.Clone(c.Notify), maps.Clone(c.Providers), maps.Clone(c.Runners)
 	for _, s := range settings {
 		v := next.values[s.name]
-		if before, after := plain(c.values[s.name]), plain(v); before != after {
+		if before, after := formatValue(c.values[s.name]), formatValue(v); before != after {
 			changed = append(changed, Change{s.name, before, after})
 		}
 		m.values[s.name], m.sources[s.name] = v, next.sources[s.name]
@@ -185,7 +185,7 @@ func replaced[T any](table, next map[string]T, own string) map[string]T {
 // Variables, arguments and URL paths of runners may be secrets.
 func inEvent(name string, v any) string {
 	if !OfRunners(name) {
-		return plain(v)
+		return formatValue(v)
 	}
 	switch v := v.(type) {
 	case map[string]string:
@@ -199,11 +199,11 @@ func inEvent(name string, v any) string {
 			return u.Scheme + "://" + u.Host + "/" + Hidden
 		}
 	}
-	return plain(v)
+	return formatValue(v)
 }
 
-// plain formats a checked value in the form of variables and flags.
-func plain(v any) string {
+// formatValue formats a checked value in the form of variables and flags.
+func formatValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

@@ -99,7 +99,7 @@ func (f *fields) get(name string) jsontext.Value {
 	return nil
 }
 
-func (f *fields) wrong(name, want string, v jsontext.Value) {
+func (f *fields) addTypeError(name, want string, v jsontext.Value) {
 	f.r.Bad(f.at(name), "must be %s, is %s", want, describeKind(v))
 }
 
@@ -110,7 +110,7 @@ func (f *fields) text(name string) string {
 		return ""
 	}
 	if v.Kind() != '"' {
-		f.wrong(name, "text", v)
+		f.addTypeError(name, "text", v)
 		return ""
 	}
 	return unquote(v)
@@ -132,7 +132,7 @@ func (f *fields) ref(name string) string {
 	}
 	s, ok := parseRef(v)
 	if !ok {
-		f.wrong(name, "an id: text or a whole number", v)
+		f.addTypeError(name, "an id: text or a whole number", v)
 	}
 	return s
 }
@@ -195,7 +195,7 @@ func (f *fields) flag(name string) bool {
 		return false
 	}
 	if k := v.Kind(); k != 't' && k != 'f' {
-		f.wrong(name, "true or false", v)
+		f.addTypeError(name, "true or false", v)
 	}
 	return v.Kind() == 't'
 }
@@ -207,7 +207,7 @@ func (f *fields) list(name string) []jsontext.Value {
 		return nil
 	}
 	if v.Kind() != '[' {
-		f.wrong(name, "a list", v)
+		f.addTypeError(name, "a list", v)
 		return nil
 	}
 	var out []jsontext.Value

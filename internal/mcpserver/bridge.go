@@ -189,7 +189,7 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	err = b.plain(err)
+	err = b.unwrapError(err)
 	if errors.Is(err, ErrRefused) || errors.Is(err, ErrNotReached) && b.silent() {
 		b.stop(err)
 	}
@@ -206,8 +206,8 @@ func (b *bridge) silent() bool {
 	return !b.answered
 }
 
-// plain removes the wrapping of an error by other layers.
-func (b *bridge) plain(err error) error {
+// unwrapError removes the wrapping of an error by other layers.
+func (b *bridge) unwrapError(err error) error {
 	var answer *answerError
 	var op *net.OpError
 	switch {

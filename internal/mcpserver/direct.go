@@ -15,7 +15,7 @@ import (
 // megabyte of garbage. It handles only plain requests, and leaves everything
 // else, including all protocol errors, to the SDK.
 func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
-	if !plain(r) {
+	if !isPlainRequest(r) {
 		return false
 	}
 	c, ok := plainCall(body)
@@ -50,7 +50,7 @@ func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bo
 func (h *handler) offered(r *http.Request, name string) (tool, bool) {
 	p := profileIn(r)
 	t, ok := byName[name]
-	if !ok || p == profileCore && !t.core || !h.lists(t) || h.svc.CheckUsesTasks(task.ActorIn(r.Context())) != nil {
+	if !ok || p == profileCore && !t.core || !h.lists(t) || h.svc.CheckUsesTasks(task.ActorFromContext(r.Context())) != nil {
 		return tool{}, false
 	}
 	return t, true

@@ -38,7 +38,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "unknown content: leave it out for both forms of an answer, or ask for content=text", http.StatusBadRequest)
 		return
 	}
-	h.svc.ReachedMCP(r.Context(), task.ActorIn(r.Context()))
+	h.svc.ReachedMCP(r.Context(), task.ActorFromContext(r.Context()))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var big *http.MaxBytesError
 	switch {
@@ -65,7 +65,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// ignores a cancellation by a later request; a wait must end in both cases.
 	gone, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	defer h.waits.note(task.ActorIn(ctx), body, hangUp)()
+	defer h.waits.note(task.ActorFromContext(ctx), body, hangUp)()
 	ctx = context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone)
 	r = r.WithContext(context.WithValue(ctx, textOnlyKey{}, textOnly))
 	if h.direct(w, r, body) {

@@ -104,7 +104,7 @@ func (h *handler) lists(t tool) bool { return !t.delegates || h.svc.Delegates() 
 // serverFor returns the server of a request's profile; for an agent without the
 // capability tasks, one without tools.
 func (h *handler) serverFor(r *http.Request) *mcp.Server {
-	if h.svc.CheckUsesTasks(task.ActorIn(r.Context())) != nil {
+	if h.svc.CheckUsesTasks(task.ActorFromContext(r.Context())) != nil {
 		return h.servers[profileNone]
 	}
 	return h.servers[profileIn(r)]

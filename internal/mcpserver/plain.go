@@ -22,9 +22,9 @@ const (
 	toolsCall     = "tools/call"
 )
 
-// plain reports whether the headers are those of a client that accepts both
+// isPlainRequest reports whether the headers are those of a client that accepts both
 // kinds of answers, with a version that the SDK also supports.
-func plain(r *http.Request) bool {
+func isPlainRequest(r *http.Request) bool {
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Last-Event-ID")) > 0 {
 		return false
 	}

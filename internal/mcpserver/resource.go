@@ -53,7 +53,7 @@ func (h *handler) todoItems(ctx context.Context, agent string) (items []string, 
 	items = []string{}
 	bytes := 0
 	for call := (task.TodoCall{Op: task.TodoList}); ; {
-		a, err := h.svc.TodoCall(ctx, task.ActorIn(ctx), agent, call)
+		a, err := h.svc.TodoCall(ctx, task.ActorFromContext(ctx), agent, call)
 		if err != nil {
 			return nil, "", err
 		}

@@ -115,7 +115,7 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 			res.StructuredContent = nil
 		}
 	}()
-	who := task.ActorIn(ctx)
+	who := task.ActorFromContext(ctx)
 	v, err := h.decode(ctx, t, who, arguments)
 	if err != nil {
 		return h.failure(t, nil, err)
@@ -172,5 +172,5 @@ func (c *call) agent(name string) (string, error) {
 	if who == "" {
 		return "", task.FieldErrorf(name, "is required: you are a person, so name an agent")
 	}
-	return who, c.actor.Speaks(who)
+	return who, c.actor.CheckActsAs(who)
 }

@@ -165,11 +165,11 @@ type autoTasks struct {
 }
 
 func autoSignup(c *call) (answer, error) {
-	most := c.count("max_concurrent", 0)
-	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.who, most)
+	limit := c.count("max_concurrent", 0)
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.who, limit)
 	a := claimedTasks(c.who, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
-	if len(got.Tasks) == 0 && len(got.Held) >= most {
-		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.who, len(got.Held), most)
+	if len(got.Tasks) == 0 && len(got.Held) >= limit {
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.who, len(got.Held), limit)
 	}
 	return a, err
 }
@@ -264,7 +264,7 @@ func (c *call) page(p service.Page, err error) (answer, error) {
 	if c.yes("full") {
 		m.Tasks = pages(p.Tasks)
 	}
-	if task.BudgetIn(c.ctx).Cut() {
+	if task.BudgetFromContext(c.ctx).Cut() {
 		m.Note = cutNote
 	}
 	return answer{structured: m, compact: true}, err

@@ -92,7 +92,7 @@ func getTask(c *call) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		v = thread(t, comments, task.BudgetIn(c.ctx).Cut())
+		v = thread(t, comments, task.BudgetFromContext(c.ctx).Cut())
 	}
 	if c.has("stepIndex") {
 		st, err := c.svc.Step(c.ctx, c.actor, t.ID, c.count("stepIndex", 0))

@@ -44,7 +44,7 @@ func (c *call) transcript(run, after task.ID) (*transcriptPage, error) {
 		}
 		p.Lines = append(p.Lines, line)
 	}
-	cut := task.BudgetIn(c.ctx).Cut()
+	cut := task.BudgetFromContext(c.ctx).Cut()
 	if n := len(p.Lines); n > 0 && (cut || n < len(list) || n == transcriptLines) {
 		p.Next = list[n-1].ID
 	}

@@ -64,14 +64,14 @@ func withoutKind(list []task.Comment) []task.Comment {
 func withoutDoneDetails(list []task.Step) []task.Step {
 	out := slices.Clone(list)
 	for i, s := range out {
-		if s.Done && len(s.Details) > leastDetails {
+		if s.Done && len(s.Details) > minDetails {
 			out[i].Details, out[i].DetailsCut = "", s.DetailsCut+len(s.Details)
 		}
 	}
 	return out
 }
 
-const leastDetails = 40 // bytes; a note about fewer would cost as much
+const minDetails = 40 // bytes; a note about fewer would cost as much
 
 func views(list []*task.Task) []*taskView {
 	out := make([]*taskView, len(list))
@@ -115,7 +115,7 @@ func last(list []task.Comment) []task.Comment {
 		from--
 	}
 	out := slices.Clone(list[from:])
-	for _, i := range task.Lasting(list) {
+	for _, i := range task.LastingMessages(list) {
 		if i < from {
 			out = slices.Insert(out, 0, list[i])
 		}

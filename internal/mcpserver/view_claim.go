@@ -57,7 +57,7 @@ func claimedView(v *taskView) *claimView {
 	short.Steps = slices.Clone(short.Steps)
 	next := slices.IndexFunc(short.Steps, func(s task.Step) bool { return !s.Done })
 	for i, s := range short.Steps {
-		if i == next || len(s.Details) <= leastDetails && s.DetailsCut == 0 {
+		if i == next || len(s.Details) <= minDetails && s.DetailsCut == 0 {
 			continue
 		}
 		short.Steps[i].Details, short.Steps[i].DetailsCut, c.StepsNote = "", 0, stepsNote

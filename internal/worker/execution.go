@@ -138,7 +138,9 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 	return out
 }
 
-func (c *execution) hold() task.Hold { return task.Hold{Attempt: c.run.Attempt, Lease: c.run.Lease} }
+func (c *execution) hold() task.LeaseRef {
+	return task.LeaseRef{Attempt: c.run.Attempt, Lease: c.run.Lease}
+}
 
 // report repeats a report until the server accepts or rejects it, or this run
 // is lost; the run continues while the server is unreachable. The error is the
@@ -168,10 +170,10 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 // assigned it to another worker.
 func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 	in := struct {
-		task.Hold
+		task.LeaseRef
 		Wait  int  `json:"waitSeconds"`
 		Waits bool `json:"waits"`
-	}{Hold: c.hold(), Wait: int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
+	}{LeaseRef: c.hold(), Wait: int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
 	for ctx.Err() == nil {
 		begin := time.Now()
 		var beat task.Beat

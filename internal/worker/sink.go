@@ -120,7 +120,7 @@ func (s *sink) batch() (from int64, batch []task.RunLine, done bool) {
 // longer accepts events.
 func (s *sink) deliver(from int64, batch []task.RunLine) bool {
 	in := struct {
-		task.Hold
+		task.LeaseRef
 		From   int64          `json:"from"`
 		Events []task.RunLine `json:"events"`
 	}{s.c.hold(), from, batch}

@@ -41,8 +41,8 @@ func (e *noRoomError) Error() string { return e.Reason }
 // it, and reports its usage. on is called with the parts of the reply, end once
 // after them. The reply is added to the conversation.
 func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.Delta), end func()) (model.Reply, error) {
-	most := s.maxUsage(req)
-	grant, release, err := s.HoldTurn(ctx, most)
+	limit := s.maxUsage(req)
+	grant, release, err := s.HoldTurn(ctx, limit)
 	if err != nil {
 		return model.Reply{}, err
 	}
@@ -50,7 +50,7 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	if grant.Phase != "" {
 		return model.Reply{}, &noRoomError{grant}
 	}
-	if grant.Out < most.Out {
+	if grant.Out < limit.Out {
 		req.MaxTokens = grant.Out
 	}
 	r, err := s.b.Model.Turn(ctx, req, on)
@@ -113,7 +113,7 @@ func (s *modelLoop) use(u model.Usage) {
 	if p, ok := s.b.Prices[s.model]; ok {
 		add.CostUSD = p.cost(u)
 	}
-	s.Usage = s.Usage.Plus(add)
+	s.Usage = s.Usage.Add(add)
 	s.Report(supervise.EventUsage, "", map[string]any{
 		"tokensIn": add.TokensIn, "tokensCached": add.TokensCached,
 		"tokensOut": add.TokensOut, "costUsd": add.CostUSD, "estimated": u.Estimated,

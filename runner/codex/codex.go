@@ -144,7 +144,7 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 		}
 		before, artifacts := out.Usage, out.Artifacts
 		out, err = run(rest, strings.Join(texts, "\n\n")+"\n")
-		out.Usage, out.Artifacts = before.Plus(out.Usage), distinct(artifacts, out.Artifacts)
+		out.Usage, out.Artifacts = before.Add(out.Usage), distinct(artifacts, out.Artifacts)
 	}
 	return out, err
 }

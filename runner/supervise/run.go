@@ -147,12 +147,12 @@ type holder interface {
 // how long its reply may be. Waiting for turns of other runs is not idle time.
 // Call release after the usage of the turn was reported; it may be called
 // again.
-func (r *Run) HoldTurn(ctx context.Context, most task.Turn) (grant task.TurnGrant, release func(), err error) {
+func (r *Run) HoldTurn(ctx context.Context, limit task.Turn) (grant task.TurnGrant, release func(), err error) {
 	h, ok := r.sink.(holder)
 	if !ok {
-		return task.TurnGrant{Out: most.Out}, func() {}, nil
+		return task.TurnGrant{Out: limit.Out}, func() {}, nil
 	}
-	r.During(func() { grant, err = h.HoldTurn(ctx, most) })
+	r.During(func() { grant, err = h.HoldTurn(ctx, limit) })
 	return grant, h.ReleaseTurn, err
 }
 

@@ -24,12 +24,12 @@ func (t *Tail) Reset() { t.buf = nil }
 
 // Last returns at most most characters from the end, without surrounding white
 // space; truncated text begins with "…".
-func (t *Tail) Last(most int) string {
+func (t *Tail) Last(limit int) string {
 	b := t.buf
 	for len(b) > 0 && len(t.buf) >= t.Limit && !utf8.RuneStart(b[0]) {
 		b = b[1:]
 	}
-	return lastChars(strings.TrimSpace(string(b)), most)
+	return lastChars(strings.TrimSpace(string(b)), limit)
 }
 
 // lastChars returns the last limit characters of s; truncated text begins with

@@ -28,8 +28,8 @@ func (r *Run) AddUsage(data json.RawMessage) {
 // AddTokens adds a number from a program to a sum: negative numbers count as 0,
 // and the sum is at most 10^12.
 func AddTokens(sum int, n float64) int {
-	const most = 1e12
-	return min(sum+int(math.Min(math.Max(n, 0), most)), most)
+	const limit = 1e12
+	return min(sum+int(math.Min(math.Max(n, 0), limit)), limit)
 }
 
 // BoundCost limits a cost from a program, in US dollars, to 0 to 10^9.

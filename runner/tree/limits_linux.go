@@ -24,19 +24,19 @@ type Limits struct {
 
 // Set permanently lowers the limits of this process.
 func (l Limits) Set() error {
-	for what, most := range map[int]uint64{
+	for what, limit := range map[int]uint64{
 		unix.RLIMIT_FSIZE: l.FileSize, unix.RLIMIT_DATA: l.Data, unix.RLIMIT_NOFILE: l.OpenFiles,
 		unix.RLIMIT_NPROC: l.Threads, unix.RLIMIT_CPU: l.CPUSeconds, unix.RLIMIT_CORE: 0,
 	} {
-		if most == 0 && what != unix.RLIMIT_CORE {
+		if limit == 0 && what != unix.RLIMIT_CORE {
 			continue
 		}
 		var now unix.Rlimit
 		if err := unix.Getrlimit(what, &now); err != nil {
 			return err
 		}
-		most = min(most, now.Max)
-		if err := syscall.Setrlimit(what, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		limit = min(limit, now.Max)
+		if err := syscall.Setrlimit(what, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func note(was, is entry) string {
 	from, to := special(was.mode), special(is.mode)
 	switch {
 	case from != to:
-		return plain(from) + " → " + plain(to)
+		return kindName(from) + " → " + kindName(to)
 	case was.mode.Perm() != is.mode.Perm():
 		return joinNotes(to, fmt.Sprintf("mode %04o → %04o", was.mode.Perm(), is.mode.Perm()))
 	}
@@ -158,7 +158,7 @@ func fileKind(m fs.FileMode) string {
 	return special(m)
 }
 
-func plain(kind string) string {
+func kindName(kind string) string {
 	return cmp.Or(kind, "file")
 }
 

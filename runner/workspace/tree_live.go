@@ -155,7 +155,7 @@ func (t *tree) put(ctx context.Context, merged string, c fileChanges) error {
 type fileChanges struct{ added, modified, deleted []string }
 
 func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges, err error) {
-	err = t.plain().Stream(ctx, nil, func(r io.Reader) error {
+	err = t.bareGit().Stream(ctx, nil, func(r io.Reader) error {
 		status := "" // Git writes it before each name
 		return git.Names(r, func(field string) error {
 			if status == "" {

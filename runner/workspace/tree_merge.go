@@ -110,7 +110,7 @@ func (t *tree) applyToFolder(ctx context.Context, base, theirs string, o Options
 	if err != nil {
 		return err
 	}
-	merged, err := t.plain().MergeTrees(ctx, base, ours, theirs)
+	merged, err := t.bareGit().MergeTrees(ctx, base, ours, theirs)
 	if err != nil {
 		return err
 	}
@@ -132,16 +132,16 @@ func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options
 		return err
 	}
 	defer func() { _ = t.remove(ctx, "git") }()
-	merged, err := t.plain().MergeTrees(ctx, base, ours, theirs)
+	merged, err := t.bareGit().MergeTrees(ctx, base, ours, theirs)
 	if err != nil {
 		return err
 	}
-	commit, err := t.plain().CommitTree(ctx, merged, fmt.Sprintf("Merge run %d into run %d\n", o.Run, o.SharedRun), ours, theirs)
+	commit, err := t.bareGit().CommitTree(ctx, merged, fmt.Sprintf("Merge run %d into run %d\n", o.Run, o.SharedRun), ours, theirs)
 	if err != nil {
 		return err
 	}
 	return t.repo.Move(ctx, t.state.Branch, commit, old)
 }
 
-// plain returns Git for our own repository, without a working tree.
-func (t *tree) plain() git.Git { return t.own().Bare() }
+// bareGit returns Git for our own repository, without a working tree.
+func (t *tree) bareGit() git.Git { return t.own().Bare() }

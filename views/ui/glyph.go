@@ -43,11 +43,11 @@ func GlyphFromTask(t *task.Task) Glyph {
 	case task.Canceled:
 		return GlyphCanceled
 	}
-	return ShownGlyph(t.Shown())
+	return ShownGlyph(t.DisplayState())
 }
 
 // ShownGlyph returns the glyph of a state of open tasks.
-func ShownGlyph(s task.Shown) Glyph {
+func ShownGlyph(s task.DisplayState) Glyph {
 	switch s {
 	case task.ShownDraft:
 		return GlyphDraft

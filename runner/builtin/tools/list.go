@@ -90,13 +90,13 @@ func quoteOdd(name string) string {
 
 // entries reads a folder, sorted by name; whole is false if it has more than
 // most entries, and only that many are returned.
-func (b *Box) entries(ctx context.Context, name string, most int) (list []fs.DirEntry, whole bool, err error) {
+func (b *Box) entries(ctx context.Context, name string, limit int) (list []fs.DirEntry, whole bool, err error) {
 	dir, err := b.openDir(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = dir.Close() }()
-	list, whole, err = readAll(ctx, dir, most)
+	list, whole, err = readAll(ctx, dir, limit)
 	if err != nil {
 		return nil, false, explain(name, err)
 	}
@@ -104,13 +104,13 @@ func (b *Box) entries(ctx context.Context, name string, most int) (list []fs.Dir
 	return list, whole, nil
 }
 
-func readAll(ctx context.Context, dir *os.File, most int) (list []fs.DirEntry, whole bool, err error) {
+func readAll(ctx context.Context, dir *os.File, limit int) (list []fs.DirEntry, whole bool, err error) {
 	for ctx.Err() == nil {
 		some, err := dir.ReadDir(1000)
 		list = append(list, some...)
 		switch {
-		case len(list) > most:
-			return list[:most], false, nil
+		case len(list) > limit:
+			return list[:limit], false, nil
 		case errors.Is(err, io.EOF):
 			return list, true, nil
 		case err != nil:

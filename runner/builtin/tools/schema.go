@@ -64,12 +64,12 @@ var table = sync.OnceValue(func() []tool {
 
 type fields = map[string]*jsonschema.Schema
 
-func text(about string, least, most int) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Description: about, MinLength: &least, MaxLength: &most}
+func text(about string, least, limit int) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: about, MinLength: &least, MaxLength: &limit}
 }
 
-func number(about string, least, most float64) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &least, Maximum: &most}
+func number(about string, least, limit float64) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &least, Maximum: &limit}
 }
 
 // find returns a tool by name, or nil.
