@@ -18,7 +18,7 @@ type idleClock struct {
 	vitals atomic.Pointer[task.SchedulerHealth]
 }
 
-func (c *idleClock) Vitals() task.SchedulerHealth {
+func (c *idleClock) Health() task.SchedulerHealth {
 	if v := c.vitals.Load(); v != nil {
 		return *v
 	}

@@ -34,7 +34,7 @@ func (f *pageScheduler) NextTicks(n int) (list []task.Time) {
 func (f *pageScheduler) Window() string { return "hourly from 6:00 to 21:00, UTC" }
 func (f *pageScheduler) Alive() bool    { return true }
 
-func (f *pageScheduler) Vitals() task.SchedulerHealth { return f.vitals }
+func (f *pageScheduler) Health() task.SchedulerHealth { return f.vitals }
 func (f *pageScheduler) Jobs() []task.JobInfo {
 	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, {Name: "backup", Schedule: "daily"}}
 }

@@ -146,7 +146,7 @@ func (s *Server) loadSession(c echo.Context) error {
 	if uid == 0 {
 		return nil
 	}
-	now := s.svc.Awake() // no activity is recorded while the server is suspended
+	now := s.svc.AwakeTime() // no activity is recorded while the server is suspended
 	seen := task.Time(s.sessions.GetInt64(ctx, keySeen))
 	if now.Sub(seen) > sessionIdle {
 		return s.sessions.Destroy(ctx)
@@ -195,7 +195,7 @@ func (s *Server) signIn(c echo.Context, u task.User) error {
 		return err
 	}
 	s.sessions.Put(ctx, keyUser, int64(u.ID))
-	s.sessions.Put(ctx, keySeen, int64(s.svc.Awake()))
+	s.sessions.Put(ctx, keySeen, int64(s.svc.AwakeTime()))
 	s.sessions.Put(ctx, keySince, int64(s.svc.Now()))
 	s.sessions.Put(ctx, keyAddress, c.RealIP())
 	s.sessions.Put(ctx, keyProgram, headerText(c.Request().UserAgent()))
@@ -217,7 +217,7 @@ func (s *Server) userSessions(c echo.Context) ([]views.Session, error) {
 		v := views.Session{ID: st.Hash, Current: st.Hash == current}
 		seen, _ := values[keySeen].(int64)
 		since, _ := values[keySince].(int64)
-		idle := s.svc.Awake().Sub(task.Time(seen))
+		idle := s.svc.AwakeTime().Sub(task.Time(seen))
 		if idle > sessionIdle {
 			continue // expired, but not yet swept
 		}

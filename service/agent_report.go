@@ -32,7 +32,7 @@ func (s *Service) AgentReports(ctx context.Context, a task.Actor, ids []string, 
 			return err
 		}
 		for _, t := range sums {
-			out[t.Agent] = out[t.Agent].plus(t)
+			out[t.Agent] = out[t.Agent].add(t)
 		}
 		for _, id := range ids {
 			r := out[id]
@@ -46,7 +46,7 @@ func (s *Service) AgentReports(ctx context.Context, a task.Actor, ids []string, 
 	return out, err
 }
 
-func (r AgentReport) plus(t db.RunTotals) AgentReport {
+func (r AgentReport) add(t db.RunTotals) AgentReport {
 	r.Runs += t.Runs
 	switch task.RunStatus(t.Status) {
 	case task.RunCompleted:

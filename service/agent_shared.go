@@ -107,9 +107,9 @@ func (s *Service) writeStored(ctx context.Context) {
 	}
 }
 
-// notDefined returns the agents that the database does not define. Before the
+// undefinedAgents returns the agents that the database does not define. Before the
 // first server has stored its folder, nobody knows of any.
-func notDefined(rx *db.Rx, agents []string) ([]string, error) {
+func undefinedAgents(rx *db.Rx, agents []string) ([]string, error) {
 	list, err := rx.AgentFiles()
 	if err != nil || len(list) == 0 {
 		return nil, err

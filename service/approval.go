@@ -103,7 +103,7 @@ func checkUndecided(r *task.Run, now task.Time) error {
 	}
 	if h := r.PendingDecision; h != nil {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
-			r.ID, h.Decision, h.By, h.At, because(h.Reason))
+			r.ID, h.Decision, h.By, h.At, reasonSuffixColon(h.Reason))
 	}
 	if r.Approval.ExpiresAt <= now {
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
@@ -121,11 +121,11 @@ func decidedError(r *task.Run) error {
 	}
 	a := r.Approval
 	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
-		r.ID, a.Decision, a.By, a.At, because(a.Reason))
+		r.ID, a.Decision, a.By, a.At, reasonSuffixColon(a.Reason))
 }
 
-// because leads over to a reason, where there is one.
-func because(reason string) string {
+// reasonSuffixColon leads over to a reason, where there is one.
+func reasonSuffixColon(reason string) string {
 	if reason == "" {
 		return ""
 	}
@@ -135,7 +135,7 @@ func because(reason string) string {
 // refreezeChanged asks again if what would run by now is not what was asked for,
 // and reports whether it did.
 func (tx *txn) refreezeChanged(r *task.Run, def task.Agent, tk *task.Task) (bool, error) {
-	v, err := tx.judge(tk, def, r)
+	v, err := tx.assessRights(tk, def, r)
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +143,7 @@ func (tx *txn) refreezeChanged(r *task.Run, def task.Agent, tk *task.Task) (bool
 	if err != nil || specHash(spec) == r.Approval.Version {
 		return false, err
 	}
-	return true, tx.refreeze(r, spec, v.why)
+	return true, tx.refreeze(r, spec, v.reason)
 }
 
 // refreeze shows reviewers what would run by now, and why they are asked, and
@@ -158,7 +158,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: why}
 	r.PendingDecision = nil
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
-		return orEnded(r, err)
+		return errorOrEnded(r, err)
 	}
 	if err := tx.notifyRun(r, "waits for approval again: the run has changed"); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 	return tx.runEvent(task.EvRunVoided, r, changes{"version": r.Approval.Version})
 }
 
-func orEnded(r *task.Run, err error) error {
+func errorOrEnded(r *task.Run, err error) error {
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 	r.Limits = limits
 	r.Approval.Decision, r.Approval.By, r.Approval.At, r.Approval.Scope = "approved", tx.actor.Name, tx.Now, in.Scope
 	if ok, err := tx.SetApproval(r, task.PhaseQueued); err != nil || !ok {
-		return nil, orEnded(r, err)
+		return nil, errorOrEnded(r, err)
 	}
 	if in.Scope == task.ScopeTask {
 		if err := tx.SetGrant(tk.ID, grantHash(*r.Spec, tk), tx.actor.Name, in.Limits); err != nil {
@@ -258,7 +258,7 @@ func (tx *txn) refuse(r *task.Run, decision string, phase task.Phase, reason str
 	if err := tx.SetDecision(r.ID, decision, tx.actor.Name, reason); err != nil {
 		return err
 	}
-	if err := tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, nil); err != nil {
+	if err := tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, runEnd{reason: reason}, nil); err != nil {
 		return err
 	}
 	if err := tx.comment(r.TaskID, task.KindSystem, tx.actor.Name, "Run "+r.ID.String()+" was "+decision+": "+reason); err != nil {

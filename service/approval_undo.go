@@ -24,7 +24,7 @@ func checkUndoWindow(d time.Duration) error {
 func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time.Duration) (*task.Run, error) {
 	h.By, h.At, h.Until = tx.actor.Name, tx.Now, tx.Now.Add(undo)
 	if ok, err := tx.SetPendingDecision(r, &h); err != nil || !ok {
-		return nil, orEnded(r, err)
+		return nil, errorOrEnded(r, err)
 	}
 	tx.news.Queued = true // the dispatcher learns when to look again
 	c := changes{"decision": h.Decision, "until": h.Until}
@@ -102,7 +102,7 @@ func waitsForReviewer(r *task.Run) bool {
 // dropPendingDecision has a run wait for a reviewer again.
 func (tx *txn) dropPendingDecision(r *task.Run, c changes) error {
 	if ok, err := tx.SetPendingDecision(r, nil); err != nil || !ok {
-		return orEnded(r, err)
+		return errorOrEnded(r, err)
 	}
 	return tx.runEvent(task.EvRunUndone, r, c)
 }
@@ -121,7 +121,7 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 				return err
 			}
 			for _, r := range list {
-				if err := tx.takeEffect(r); err != nil {
+				if err := tx.applyDecision(r); err != nil {
 					return err
 				}
 			}
@@ -133,12 +133,12 @@ func (s *Service) settle(ctx context.Context) (task.Time, error) {
 	}
 }
 
-// takeEffect does what a held decision says, in the name of who made it. One
+// applyDecision does what a held decision says, in the name of who made it. One
 // that they may not make any more is dropped.
-func (tx *txn) takeEffect(r *task.Run) error {
+func (tx *txn) applyDecision(r *task.Run) error {
 	h := *r.PendingDecision
 	tx.actor = task.SystemActor
-	why, err := tx.lostRight(h.By)
+	why, err := tx.decisionRightLost(h.By)
 	if err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (tx *txn) takeEffect(r *task.Run) error {
 	return err
 }
 
-// lostRight says why a person may no longer decide, "" when they may. Who has
+// decisionRightLost says why a person may no longer decide, "" when they may. Who has
 // no account, as on a server without people, keeps the right.
-func (tx *txn) lostRight(name string) (string, error) {
+func (tx *txn) decisionRightLost(name string) (string, error) {
 	u, _, ok, err := tx.UserByName(displayName(name))
 	switch {
 	case err != nil || !ok:

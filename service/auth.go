@@ -57,7 +57,7 @@ func (s *Service) hashPassword(pw string) (string, error) {
 	return argon2id.CreateHash(pw, s.auth.cost)
 }
 
-func (s *Service) matches(pw, hash string) bool {
+func (s *Service) passwordMatches(pw, hash string) bool {
 	s.auth.hashing <- struct{}{}
 	defer func() { <-s.auth.hashing }()
 	ok, err := argon2id.ComparePasswordAndHash(pw, hash)
@@ -86,7 +86,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	var u task.User
 	var hash string
 	var ok, known bool
-	from := network(caller.Addr)
+	from := addressNetwork(caller.Addr)
 	err := s.db.Read(ctx, func(rx *db.Rx) (err error) {
 		if u, hash, ok, err = rx.UserByName(name); err != nil || !ok {
 			return err
@@ -98,13 +98,13 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 		return task.User{}, err
 	}
 	keys := signInKeys(name, from, known)
-	if err := s.mayTry(keys...); err != nil {
+	if err := s.checkThrottle(keys...); err != nil {
 		return task.User{}, err
 	}
 	if !ok {
 		hash = s.auth.decoy
 	}
-	good := s.matches(password, hash) && ok && u.DisabledAt == 0
+	good := s.passwordMatches(password, hash) && ok && u.DisabledAt == 0
 	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: caller.Addr, RequestID: caller.RequestID}
 	if !good {
 		a.Name = task.System
@@ -117,7 +117,7 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 		return task.User{}, task.Errorf(task.Unauthorized, task.CodeUnauthorized, "Wrong name or password")
 	}
 	s.auth.forget(keys[0])
-	s.auth.untry(keys[1:]...)
+	s.auth.undo(keys[1:]...)
 	return u, change(ctx, s, a, func(tx *txn) error {
 		if err := tx.recordSignIn(u.ID, caller.Addr); err != nil {
 			return err
@@ -126,9 +126,9 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	})
 }
 
-// mayTry counts a try at a password, and refuses it while too many were wrong.
-func (s *Service) mayTry(keys ...throttleKey) error {
-	wait := s.auth.try(s.Now(), keys...)
+// checkThrottle counts a try at a password, and refuses it while too many were wrong.
+func (s *Service) checkThrottle(keys ...throttleKey) error {
+	wait := s.auth.attempt(s.Now(), keys...)
 	if wait <= 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (tx *txn) recordSignIn(id task.ID, addr string) error {
 	if err := tx.NoteSignIn(id); err != nil {
 		return err
 	}
-	return tx.RememberAddress(id, network(addr))
+	return tx.RememberAddress(id, addressNetwork(addr))
 }
 
 // Authenticate returns who a bearer token speaks for. Error: Unauthorized for
@@ -179,15 +179,15 @@ func (s *Service) Authenticate(ctx context.Context, secret, addr string) (task.A
 		a.Name = "worker:" + tok.Name
 	case tok.UserID != 0:
 		a.Name = task.UserActorName(user.Name)
-		a.Role = lower(role, user.Role)
+		a.Role = lowerRole(role, user.Role)
 	default:
 		a.Name = task.UserActorName(tok.Name)
 	}
 	return a, nil
 }
 
-// lower keeps a person's token from doing more than the person may by now.
-func lower(a, b task.Role) task.Role {
+// lowerRole keeps a person's token from doing more than the person may by now.
+func lowerRole(a, b task.Role) task.Role {
 	for _, r := range task.PeopleRoles {
 		if r == a || r == b {
 			return r

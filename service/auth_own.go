@@ -23,9 +23,9 @@ func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
 	return nil
 }
 
-// ownOnly reports whether the caller is an agent that may use its own tasks and
+// isOwnTasksOnly reports whether the caller is an agent that may use its own tasks and
 // their families alone.
-func (s *Service) ownOnly(a task.Actor) bool {
+func (s *Service) isOwnTasksOnly(a task.Actor) bool {
 	if !a.IsAgent() {
 		return false
 	}
@@ -55,10 +55,10 @@ func relationToAgent(rx *db.Rx, a task.Actor, id task.ID) (db.Relation, error) {
 	return rx.Relation(a.Name, at, id)
 }
 
-// sees returns CodeTaskNotFound to an agent with tasks:own for a task outside its
+// checkVisible returns CodeTaskNotFound to an agent with tasks:own for a task outside its
 // families: forbidden would say that it exists.
-func (s *Service) sees(rx *db.Rx, a task.Actor, id task.ID) error {
-	if !s.ownOnly(a) {
+func (s *Service) checkVisible(rx *db.Rx, a task.Actor, id task.ID) error {
+	if !s.isOwnTasksOnly(a) {
 		return nil
 	}
 	kin, err := relationToAgent(rx, a, id)
@@ -70,7 +70,7 @@ func (s *Service) sees(rx *db.Rx, a task.Actor, id task.ID) error {
 
 // seesRun is sees for a run.
 func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
-	if !s.ownOnly(a) {
+	if !s.isOwnTasksOnly(a) {
 		return nil
 	}
 	r, err := rx.Run(id)
@@ -90,7 +90,7 @@ func (tx *txn) find(id task.ID, whole bool) (*task.Task, error) {
 }
 
 func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, whole bool) (*task.Task, error) {
-	if err := s.sees(rx, a, id); err != nil {
+	if err := s.checkVisible(rx, a, id); err != nil {
 		return nil, err
 	}
 	if whole {
@@ -112,7 +112,7 @@ func (tx *txn) findRun(id task.ID) (*task.Run, error) {
 // returns whether nothing is left of it.
 func (s *Service) narrowList(a task.Actor, owner *string, createdBy string) (none bool) {
 	switch {
-	case !s.ownOnly(a) || createdBy == a.Name || *owner == a.Name:
+	case !s.isOwnTasksOnly(a) || createdBy == a.Name || *owner == a.Name:
 		return false
 	case *owner != "":
 		return true
@@ -124,7 +124,7 @@ func (s *Service) narrowList(a task.Actor, owner *string, createdBy string) (non
 // narrowOpen is narrowList for open tasks. What is below a task that the agent
 // owns it sees whole.
 func (s *Service) narrowOpen(rx *db.Rx, a task.Actor, f *task.TaskFilter) (none bool, err error) {
-	if f.Parent != 0 && s.ownOnly(a) {
+	if f.Parent != 0 && s.isOwnTasksOnly(a) {
 		kin, err := relationToAgent(rx, a, f.Parent)
 		if err != nil || kin == db.Within {
 			return false, err

@@ -15,9 +15,9 @@ import (
 
 // Bounds of passwords.
 const (
-	minPassword  = 12 // characters
-	maxPassword  = 512
-	leastEntropy = 50 // bits
+	minPassword = 12 // characters
+	maxPassword = 512
+	minEntropy  = 50 // bits
 )
 
 // checkPassword notes why a password is not good enough. about are words that
@@ -30,13 +30,13 @@ func checkPassword(p *task.Problems, password string, about ...string) {
 		p.Add("password", "must be at least %d characters, is %d", minPassword, n)
 		return
 	}
-	if why := weakness(password, about); why != "" {
+	if why := passwordWeakness(password, about); why != "" {
 		p.Add("password", "%s: use several unrelated words, or let a password manager generate one", why)
 	}
 }
 
-// weakness returns why a password is easily guessed, or "".
-func weakness(password string, about []string) string {
+// passwordWeakness returns why a password is easily guessed, or "".
+func passwordWeakness(password string, about []string) string {
 	plain := strings.ToLower(password)
 	rest := plain
 	for _, w := range contextWords(about) {
@@ -46,7 +46,7 @@ func weakness(password string, about []string) string {
 	if commonPasswords()[plain] || commonPasswords()[baseWord(plain)] || commonPasswords()[baseWord(rest)] {
 		return "is among the passwords that are guessed first"
 	}
-	if bits := passwordvalidator.GetEntropy(rest); bits < leastEntropy {
+	if bits := passwordvalidator.GetEntropy(rest); bits < minEntropy {
 		return "is too easily guessed (repetitions, sequences, and your name or Taskyard's count for nothing)"
 	}
 	return ""

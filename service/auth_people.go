@@ -36,7 +36,7 @@ func (s *Service) addUser(ctx context.Context, a task.Actor, name, password stri
 			return task.User{}, err
 		}
 		if _, _, taken, err := tx.UserByName(name); err != nil || taken {
-			return task.User{}, orTaken(name, err)
+			return task.User{}, errorOrTaken(name, err)
 		}
 		id, err := tx.InsertUser(name, role, hash)
 		if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) addUser(ctx context.Context, a task.Actor, name, password stri
 	})
 }
 
-func orTaken(name string, err error) error {
+func errorOrTaken(name string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -191,11 +191,11 @@ func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, passwor
 	if err != nil {
 		return err
 	}
-	tries := throttleKey{triesOfPair, "password of " + a.UserID.String()}
-	if err := s.mayTry(tries); err != nil {
+	tries := throttleKey{attemptsByPair, "password of " + a.UserID.String()}
+	if err := s.checkThrottle(tries); err != nil {
 		return err
 	}
-	if a.UserID == 0 || !s.matches(old, hash) {
+	if a.UserID == 0 || !s.passwordMatches(old, hash) {
 		return task.FieldErrorf("old", "is not your current password")
 	}
 	s.auth.forget(tries)

@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	refusalEvery   = time.Minute // a caller's same refusal is recorded once in this time
-	refusalsAtMost = 60          // refusals recorded in this time by all callers together
+	refusalEvery = time.Minute // a caller's same refusal is recorded once in this time
+	maxRefusals  = 60          // refusals recorded in this time by all callers together
 )
 
 // refusals counts all refusals, and samples those that are recorded: a caller
@@ -47,7 +47,7 @@ func (r *refusals) count(reason, key string, now task.Time) bool {
 		r.since, r.n = now, 0
 		maps.DeleteFunc(r.recorded, func(_ string, at task.Time) bool { return now.Sub(at) >= refusalEvery })
 	}
-	if at, ok := r.recorded[key]; ok && now.Sub(at) < refusalEvery || r.n >= refusalsAtMost {
+	if at, ok := r.recorded[key]; ok && now.Sub(at) < refusalEvery || r.n >= maxRefusals {
 		return false
 	}
 	r.recorded[key] = now

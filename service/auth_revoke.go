@@ -36,8 +36,8 @@ func (s *Service) openCredentials() map[credential]bool {
 	return set
 }
 
-// cut ends the calls of a credential that has ended or lost a right.
-func (s *Service) cut(c task.Cut) {
+// disconnect ends the calls of a credential that has ended or lost a right.
+func (s *Service) disconnect(c task.Cut) {
 	cause := errTokenEnded
 	switch {
 	case c.User != 0:
@@ -105,7 +105,7 @@ func (tx *txn) checkCaller() error {
 	if role == task.RoleWorker {
 		role = task.RoleAdmin // only admins let workers in
 	}
-	if lower(role, person) != role {
+	if lowerRole(role, person) != role {
 		return errRoleChanged
 	}
 	return nil
@@ -201,7 +201,7 @@ func (tx *txn) endTokenRuns(tok task.Token) error {
 		if r.Worker != tok.ID {
 			continue
 		}
-		if err := tx.conclude(r, lost("the token of its worker was revoked")); err != nil {
+		if err := tx.conclude(r, lostRun("the token of its worker was revoked")); err != nil {
 			return err
 		}
 		tx.stopRun(r.ID, ErrStopCanceled)
@@ -236,7 +236,7 @@ func (s *Service) RevokeRemoved(ctx context.Context) error {
 		if err != nil || !s.db.Shared() {
 			return named, err
 		}
-		return notDefined(rx, named)
+		return undefinedAgents(rx, named)
 	})
 	if err != nil {
 		return err

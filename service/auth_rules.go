@@ -82,7 +82,7 @@ func checkPerm(a task.Actor, p task.Perm) error {
 // use case that asks this is closed to agents with tasks:own; one that looks at
 // the family of each task that it reads or writes asks allowedOwn.
 func (s *Service) allowed(a task.Actor, p task.Perm) error {
-	if err := s.allowedOwn(a, p); err != nil || !s.ownOnly(a) {
+	if err := s.allowedOwn(a, p); err != nil || !s.isOwnTasksOnly(a) {
 		return err
 	}
 	return ownOnlyError(a)
@@ -208,8 +208,8 @@ func archivedError(tk *task.Task) error {
 	return task.Errorf(task.Conflict, task.CodeArchived, "Task %d is %s: archived tasks are read-only; create a follow-up", tk.ID, tk.Status)
 }
 
-// fence checks a claim id that the caller gave; 0 means that none was given.
-func fence(tk *task.Task, claim int64) error {
+// checkClaimID checks a claim id that the caller gave; 0 means that none was given.
+func checkClaimID(tk *task.Task, claim int64) error {
 	if claim == 0 || tk.Claim != nil && tk.Claim.ID == claim {
 		return nil
 	}
@@ -228,9 +228,9 @@ func (tx *txn) renew(tk *task.Task) error {
 	return tx.Renew(tk.ID, tx.s.config().Lease)
 }
 
-// reach notes what the caller's run created or, with a claim, claimed: its
+// recordReach notes what the caller's run created or, with a claim, claimed: its
 // token may change that.
-func (tx *txn) reach(id task.ID, claim int64) error {
+func (tx *txn) recordReach(id task.ID, claim int64) error {
 	if tx.actor.RunID == 0 {
 		return nil
 	}

@@ -31,23 +31,23 @@ type throttleKey struct {
 type throttleKind int
 
 const (
-	// triesOfPair are those at one account from one address.
-	triesOfPair throttleKind = iota
-	// triesAtAccount are those at one account from addresses that it never
+	// attemptsByPair are those at one account from one address.
+	attemptsByPair throttleKind = iota
+	// attemptsAtAccount are those at one account from addresses that it never
 	// signed in from: many addresses together guess no faster than this.
-	triesAtAccount
-	// triesFromAddress are those from one address at accounts that never signed
+	attemptsAtAccount
+	// attemptsFromAddress are those from one address at accounts that never signed
 	// in from there. One account alone does not use it up, as its pair is slower.
-	triesFromAddress
+	attemptsFromAddress
 )
 
 var throttleLimits = [...]struct {
 	free        int
 	forget, max time.Duration
 }{
-	triesOfPair:      {free: 3, forget: 5 * time.Minute, max: 5 * time.Minute},
-	triesAtAccount:   {free: 20, forget: time.Minute, max: time.Minute},
-	triesFromAddress: {free: 20, forget: time.Minute, max: time.Minute},
+	attemptsByPair:      {free: 3, forget: 5 * time.Minute, max: 5 * time.Minute},
+	attemptsAtAccount:   {free: 20, forget: time.Minute, max: time.Minute},
+	attemptsFromAddress: {free: 20, forget: time.Minute, max: time.Minute},
 }
 
 // throttleCap is how many keys are remembered at most.
@@ -69,16 +69,16 @@ func newThrottle() *throttle { return &throttle{fails: map[throttleKey]failCount
 // signed in from nothing else counts than what was tried there at that account.
 func signInKeys(name, addr string, known bool) []throttleKey {
 	account := strings.ToLower(task.ClipChars(task.CleanText(name), maxUserName))
-	pair := throttleKey{triesOfPair, account + " " + addr}
+	pair := throttleKey{attemptsByPair, account + " " + addr}
 	if known {
 		return []throttleKey{pair}
 	}
-	return []throttleKey{pair, {triesAtAccount, account}, {triesFromAddress, addr}}
+	return []throttleKey{pair, {attemptsAtAccount, account}, {attemptsFromAddress, addr}}
 }
 
-// network returns the part of an address that one caller has to itself: all of
+// addressNetwork returns the part of an address that one caller has to itself: all of
 // an IPv4 address, the first 64 bits of an IPv6 one.
-func network(addr string) string {
+func addressNetwork(addr string) string {
 	a, err := netip.ParseAddr(addr)
 	if err != nil {
 		return task.ClipChars(task.CleanText(addr), 45)
@@ -91,10 +91,10 @@ func network(addr string) string {
 	return p.String()
 }
 
-// try returns how long the keys must still wait: 2ⁿ s after the nth failure
+// attempt returns how long the keys must still wait: 2ⁿ s after the nth failure
 // beyond the free ones. One that may be made now (0) counts as a failure until
 // it turns out well: else all that are made at the same time would find none.
-func (t *throttle) try(now task.Time, keys ...throttleKey) (wait time.Duration) {
+func (t *throttle) attempt(now task.Time, keys ...throttleKey) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range keys {
@@ -114,8 +114,8 @@ func (t *throttle) try(now task.Time, keys ...throttleKey) (wait time.Duration) 
 	return 0
 }
 
-// untry undoes what try counted, of a try that neither failed nor was good.
-func (t *throttle) untry(keys ...throttleKey) {
+// undo undoes what try counted, of a try that neither failed nor was good.
+func (t *throttle) undo(keys ...throttleKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range keys {

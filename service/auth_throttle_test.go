@@ -118,10 +118,10 @@ func TestFailuresDecay(t *testing.T) {
 	t.Parallel()
 	now := task.TimeFromStd(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	th := newThrottle()
-	k := throttleKey{triesOfPair, "alice 192.0.2.1"}
+	k := throttleKey{attemptsByPair, "alice 192.0.2.1"}
 	var waits []time.Duration
 	for range 14 {
-		for w := th.try(now, k); w > 0; w = th.try(now, k) {
+		for w := th.attempt(now, k); w > 0; w = th.attempt(now, k) {
 			waits = append(waits, w)
 			now = now.Add(w)
 		}
@@ -136,12 +136,12 @@ func TestFailuresDecay(t *testing.T) {
 	t.Run("after an hour they are forgotten", func(t *testing.T) {
 		now = now.Add(time.Hour)
 		for range 3 {
-			equal(t, "wait", th.try(now, k), 0)
+			equal(t, "wait", th.attempt(now, k), 0)
 		}
-		equal(t, "wait after three more", th.try(now, k), time.Second)
+		equal(t, "wait after three more", th.attempt(now, k), time.Second)
 	})
 	t.Run("setting the clock back does not prolong the wait", func(t *testing.T) {
-		equal(t, "wait", th.try(now.Add(-24*time.Hour), k), time.Second)
+		equal(t, "wait", th.attempt(now.Add(-24*time.Hour), k), time.Second)
 	})
 }
 
@@ -151,20 +151,20 @@ func TestTheThrottleIsBoundedAndResistsFlooding(t *testing.T) {
 	th := newThrottle()
 	victim := signInKeys("alice", "192.0.2.1", false)
 	for range 3 {
-		th.try(now, victim...)
+		th.attempt(now, victim...)
 	}
-	for _, k := range signInKeys(strings.Repeat("字", 1<<16), network(strings.Repeat("9", 1<<16)), false) {
+	for _, k := range signInKeys(strings.Repeat("字", 1<<16), addressNetwork(strings.Repeat("9", 1<<16)), false) {
 		if len(k.of) > 4*maxUserName+46 {
 			t.Errorf("got a key of %d bytes", len(k.of))
 		}
 	}
 	for i := range 3 * throttleCap {
-		th.try(now, throttleKey{triesAtAccount, fmt.Sprint("someone", i)})
+		th.attempt(now, throttleKey{attemptsAtAccount, fmt.Sprint("someone", i)})
 		if len(th.fails) > throttleCap {
 			t.Fatalf("got %d keys", len(th.fails))
 		}
 	}
-	if th.try(now, victim...) == 0 {
+	if th.attempt(now, victim...) == 0 {
 		t.Error("a flood of other names evicted alice's failures")
 	}
 }

@@ -103,7 +103,7 @@ func (tx *txn) checkToken(tok *task.Token) error {
 		return nil
 	}
 	if _, _, taken, err := tx.UserByName(tok.Name); err != nil || taken {
-		return orTaken(tok.Name, err)
+		return errorOrTaken(tok.Name, err)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (tx *txn) checkFitsPerson(tok *task.Token) error {
 	if u.Role == task.RoleAdmin {
 		return nil
 	}
-	if lower(role, u.Role) != role {
+	if lowerRole(role, u.Role) != role {
 		return task.FieldErrorf("scope", "must not exceed the role of %s, which is %s", u.Name, u.Role)
 	}
 	valid, err := tx.ValidUserTokens(u.ID)

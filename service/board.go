@@ -14,7 +14,7 @@ const (
 	columnRead  = 100 // tasks of a queue that the board reads
 	columnCards = 25  // cards of a column
 	boardCards  = 240 // cards of a board, shared out among its columns
-	fewestCards = 5   // cards that a column shows on any board
+	minCards    = 5   // cards that a column shows on any board
 	maxColumns  = 24  // queues on one page of the board
 )
 
@@ -134,14 +134,14 @@ func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, more in
 	if owner := r.filter.Owner; owner != "" {
 		agents = slices.DeleteFunc(agents, func(a task.Agent) bool { return a.ID != owner })
 	}
-	r.limit = max(fewestCards, min(columnCards, boardCards/max(1, len(agents))))
+	r.limit = max(minCards, min(columnCards, boardCards/max(1, len(agents))))
 	agents = agents[slices.IndexFunc(agents, func(a task.Agent) bool { return a.ID == r.after })+1:]
 	for i := range agents {
 		col, err := r.column(&agents[i])
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(col.Groups) > 0 || r.wholeQueues() {
+		if len(col.Groups) > 0 || r.showsWholeQueues() {
 			list = append(list, col)
 		}
 		if len(list) == maxColumns {
@@ -159,8 +159,8 @@ func (r *boardReader) idle(agent string) int {
 	return 1
 }
 
-// wholeQueues reports whether the filter leaves out no task of a queue.
-func (r *boardReader) wholeQueues() bool {
+// showsWholeQueues reports whether the filter leaves out no task of a queue.
+func (r *boardReader) showsWholeQueues() bool {
 	f := r.filter
 	f.Owner = ""
 	return f == task.TaskFilter{}
@@ -171,7 +171,7 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	if a.Serving && !a.PullOnly {
 		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.lastEnds[a.ID]
 	}
-	load, whole := r.overview.Loads[a.ID], r.wholeQueues()
+	load, whole := r.overview.Loads[a.ID], r.showsWholeQueues()
 	open := load.Queued + load.Working + load.Drafts
 	if whole && open == 0 {
 		return col, nil

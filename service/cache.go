@@ -15,11 +15,11 @@ import (
 // expire without a change: nothing is kept longer than cardLife. Several
 // callers may be given the same value; they are read-only.
 type boardCache[K comparable, V any] struct {
-	limit int // values that are kept at a time
-	mu    sync.Mutex
-	gen   uint64
-	since task.Time
-	kept  map[K]V
+	limit   int // values that are kept at a time
+	mu      sync.Mutex
+	gen     uint64
+	since   task.Time
+	entries map[K]V
 }
 
 const cardLife = time.Second
@@ -32,7 +32,7 @@ func (c *boardCache[K, V]) get(gen uint64, now task.Time, keys []K, read func(mi
 	c.mu.Lock()
 	c.expire(gen, now)
 	for _, k := range keys {
-		if v, ok := c.kept[k]; ok {
+		if v, ok := c.entries[k]; ok {
 			found[k] = v
 		} else {
 			missing = append(missing, k)
@@ -50,7 +50,7 @@ func (c *boardCache[K, V]) get(gen uint64, now task.Time, keys []K, read func(mi
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gen == gen {
-		maps.Copy(c.kept, list)
+		maps.Copy(c.entries, list)
 	}
 	return found, nil
 }
@@ -66,8 +66,8 @@ func (c *boardCache[K, V]) one(gen uint64, now task.Time, key K, read func() (V,
 
 // expire drops what is too old or too much. The caller holds mu.
 func (c *boardCache[K, V]) expire(gen uint64, now task.Time) {
-	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.kept) >= c.limit {
-		c.gen, c.since, c.kept = max(gen, c.gen), now, map[K]V{}
+	if gen > c.gen || now.Sub(c.since) >= cardLife || now < c.since || len(c.entries) >= c.limit {
+		c.gen, c.since, c.entries = max(gen, c.gen), now, map[K]V{}
 	}
 }
 

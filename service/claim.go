@@ -142,7 +142,7 @@ func (tx *txn) claimsLeft(agent string) (int, error) {
 }
 
 func (tx *txn) recordClaim(id task.ID, owner string, claim int64) error {
-	if err := tx.reach(id, claim); err != nil {
+	if err := tx.recordReach(id, claim); err != nil {
 		return err
 	}
 	return tx.event(task.EvTaskClaimed, task.Event{TaskID: id, Agent: owner}, changes{"claim": claim, "holder": owner})
@@ -245,7 +245,7 @@ func (tx *txn) mayMove(tk *task.Task, m Move) error {
 	if err := checkMayChange(&tx.Rx, tx.actor, tk); err != nil {
 		return err
 	}
-	if err := fence(tk, m.Claim); err != nil {
+	if err := checkClaimID(tk, m.Claim); err != nil {
 		return err
 	}
 	return tx.s.checkOwner("newAgent", m.NewAgent, tk.Status)
@@ -408,7 +408,7 @@ func (s *Service) onClaim(
 		if err != nil {
 			return nil, err
 		}
-		if err := fence(tk, claim); err != nil {
+		if err := checkClaimID(tk, claim); err != nil {
 			return nil, err
 		}
 		if tk.Claim == nil {

@@ -26,7 +26,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 	if err := checkText("summary", summary); err != nil {
 		return CompletedAndNext{}, err
 	}
-	if proven, err := s.provesTask(ctx, id); err != nil {
+	if proven, err := s.taskNeedsResult(ctx, id); err != nil {
 		return CompletedAndNext{}, err
 	} else if proven {
 		return s.submitAndSignup(ctx, a, agent, id, summary, claim)
@@ -52,14 +52,14 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 	})
 }
 
-// provesTask reports whether a task is done only with a result.
-func (s *Service) provesTask(ctx context.Context, id task.ID) (bool, error) {
+// taskNeedsResult reports whether a task is done only with a result.
+func (s *Service) taskNeedsResult(ctx context.Context, id task.ID) (bool, error) {
 	return read(ctx, s, func(rx *db.Rx) (bool, error) {
 		tk, err := rx.TaskBare(id)
 		if err != nil {
 			return false, err
 		}
-		return s.proves(rx, tk)
+		return s.needsResult(rx, tk)
 	})
 }
 

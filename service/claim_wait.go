@@ -40,7 +40,7 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 	defer end()
 	// In line before the first look: what comes free afterwards is told.
 	w := s.waits.join(agent, s.config().WaitLimit)
-	defer s.waits.leave(w)
+	defer s.waits.remove(w)
 	over := time.After(wait)
 	for first := true; ; first = false {
 		got, err := s.trySignup(ctx, a, agent, count)
@@ -55,8 +55,8 @@ func (s *Service) SignupWait(ctx context.Context, a task.Actor, agent string, co
 			return nil, errCrowded
 		}
 		select {
-		case <-w.woken:
-			s.waits.back(w)
+		case <-w.wake:
+			s.waits.requeue(w)
 		case <-over:
 			return s.emptySignup(ctx, a, agent, count)
 		case <-s.hub.Done():
@@ -114,7 +114,7 @@ func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.T
 			if err != nil {
 				return err
 			}
-			if fence(tk, had.Claim.ID) != nil {
+			if checkClaimID(tk, had.Claim.ID) != nil {
 				continue // it moved on by itself
 			}
 			if err := tx.release(tk, "the caller disconnected"); err != nil {
@@ -128,9 +128,9 @@ func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.T
 // WaitingSignups returns how many signups wait now.
 func (s *Service) WaitingSignups() int { return int(s.waits.n.Load()) }
 
-// neverFrees are the events after which no further task can be claimed. All
+// nonFreeingEvents are the events after which no further task can be claimed. All
 // others let one waiting signup of the agent look.
-var neverFrees = map[string]bool{
+var nonFreeingEvents = map[string]bool{
 	task.EvTaskClaimed: true, task.EvCommented: true, task.EvNotified: true, task.EvAsked: true,
 	task.EvStepsReplaced: true, task.EvStepUpdated: true,
 	task.EvStepAdded: true, task.EvStepRemoved: true, task.EvStepMoved: true, task.EvStepLinked: true,
@@ -142,7 +142,7 @@ var neverFrees = map[string]bool{
 
 // noteFreed notes whose queue may hold a free task after an event.
 func (tx *txn) noteFreed(kind, agent string) {
-	if !neverFrees[kind] && (agent != "" || kind == task.EvInstanceResumed) {
+	if !nonFreeingEvents[kind] && (agent != "" || kind == task.EvInstanceResumed) {
 		tx.news.Freed = append(tx.news.Freed, agent)
 	}
 }
@@ -163,7 +163,7 @@ type waiter struct {
 	agent  string
 	ticket uint64
 	place  *list.Element // nil: woken
-	woken  chan struct{}
+	wake   chan struct{}
 }
 
 // join puts a caller at the end of the line; nil means that there is no room.
@@ -181,14 +181,14 @@ func (r *claimWaiters) join(agent string, limit int) *waiter {
 	if r.lines[agent] == nil {
 		r.lines[agent] = list.New()
 	}
-	w := &waiter{agent: agent, ticket: r.ticket, woken: make(chan struct{}, 1)}
+	w := &waiter{agent: agent, ticket: r.ticket, wake: make(chan struct{}, 1)}
 	w.place = r.lines[agent].PushBack(w)
 	return w
 }
 
-// back puts one who was woken at its old place, before it looks: what comes
+// requeue puts one who was woken at its old place, before it looks: what comes
 // free while it looks wakes somebody all the same.
-func (r *claimWaiters) back(w *waiter) {
+func (r *claimWaiters) requeue(w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	line := r.lines[w.agent]
@@ -224,11 +224,11 @@ func (r *claimWaiters) wakeFirst(agent string) {
 	}
 	w := line.Remove(line.Front()).(*waiter)
 	w.place = nil
-	w.woken <- struct{}{} // never blocks: one in line has no signal
+	w.wake <- struct{}{} // never blocks: one in line has no signal
 }
 
-// leave ends a wait; a signal that was not looked up goes to the next.
-func (r *claimWaiters) leave(w *waiter) {
+// remove ends a wait; a signal that was not looked up goes to the next.
+func (r *claimWaiters) remove(w *waiter) {
 	if w == nil {
 		return
 	}

@@ -304,24 +304,24 @@ func TestASignalIsNeverLost(t *testing.T) {
 	signals := func(want ...int) {
 		t.Helper()
 		for i, w := range []*waiter{a, b, c} {
-			equal(t, "signals of waiter "+task.ID(i).String(), len(w.woken), want[i])
+			equal(t, "signals of waiter "+task.ID(i).String(), len(w.wake), want[i])
 		}
 	}
 	r.wake("pull")
 	signals(0, 0, 0)
 	r.wake("coder")
 	signals(1, 0, 0)
-	r.leave(a) // without having checked, because its wait was over
+	r.remove(a) // without having checked, because its wait was over
 	signals(1, 1, 0)
-	<-b.woken
-	r.back(b)
+	<-b.wake
+	r.requeue(b)
 	r.wake("coder") // while b checks
 	signals(1, 1, 0)
 	r.wake("coder")
 	r.wake("coder")
 	signals(1, 1, 1)
-	r.leave(b)
-	r.leave(c)
+	r.remove(b)
+	r.remove(c)
 	equal(t, "waiting", r.n.Load(), 0)
 }
 
@@ -534,15 +534,15 @@ func (s *machine) checkWaiters() {
 			s.waiters[agent] = s.s.waits.join(agent, 10)
 			continue
 		}
-		woken := len(w.woken) > 0
+		woken := len(w.wake) > 0
 		for _, id := range free[agent] {
 			if !slices.Contains(s.free[agent], id) && !woken {
 				s.t.Fatalf("task %d became claimable for %s without waking a waiter", id, agent)
 			}
 		}
 		if woken {
-			<-w.woken
-			s.s.waits.back(w)
+			<-w.wake
+			s.s.waits.requeue(w)
 		}
 	}
 	s.free = free

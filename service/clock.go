@@ -23,8 +23,8 @@ type clockState struct {
 
 // clockReading is one reading of the clock.
 type clockReading struct {
-	at   task.Time
-	gaps time.Duration // all gaps until then together
+	at      task.Time
+	stopped time.Duration // all gaps until then together
 }
 
 // gap is how long nobody was heard between the look and a later moment; 0 when
@@ -57,10 +57,10 @@ func (s *Service) CheckClock(ctx context.Context) error {
 // checkClock is CheckClock; clockState.mu is held.
 func (s *Service) checkClock(ctx context.Context) error {
 	now := s.Now()
-	if this := s.cluster.this.Load(); this != nil {
+	if this := s.cluster.self.Load(); this != nil {
 		last := s.clockState.latest.Load()
 		if since := now.Sub(s.clockState.stored); last != nil && last.gap(now) == 0 && since >= 0 && since < seenEvery {
-			s.clockState.latest.Store(&clockReading{now, last.gaps})
+			s.clockState.latest.Store(&clockReading{now, last.stopped})
 			return nil
 		}
 		return s.beat(ctx, *this)
@@ -72,7 +72,7 @@ func (s *Service) checkClock(ctx context.Context) error {
 	}
 	last := s.clockState.latest.Load()
 	gap := last.gap(now)
-	this := &clockReading{now, last.gaps + gap}
+	this := &clockReading{now, last.stopped + gap}
 	if since := now.Sub(s.clockState.stored); gap == 0 && since >= 0 && since < clockStoreEvery {
 		s.clockState.latest.Store(this)
 		return nil
@@ -83,7 +83,7 @@ func (s *Service) checkClock(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.SetSetting(clockKey, clockText(now, this.gaps))
+		return tx.SetSetting(clockKey, clockText(now, this.stopped))
 	})
 	if err != nil {
 		return err
@@ -128,13 +128,13 @@ func (s *Service) caughtUp(ctx context.Context) {
 	}
 }
 
-// Awake is the present moment by a clock that is stopped in the gaps of
+// AwakeTime is the present moment by a clock that is stopped in the gaps of
 // Look, also over restarts: what counts idle time goes by it. A gap that no
 // look has met yet counts, too.
-func (s *Service) Awake() task.Time {
+func (s *Service) AwakeTime() task.Time {
 	now, last := s.Now(), s.clockState.latest.Load()
 	if last == nil {
 		return now
 	}
-	return now.Add(-last.gaps - last.gap(now))
+	return now.Add(-last.stopped - last.gap(now))
 }

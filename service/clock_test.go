@@ -191,13 +191,13 @@ func TestAwakeTimePausesDuringAnUncheckedGap(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	inst.checkClock()
-	before := inst.s.Awake()
+	before := inst.s.AwakeTime()
 	for _, jump := range []time.Duration{8 * time.Hour, -40 * 24 * time.Hour, 40 * 24 * time.Hour} {
 		inst.Forward(jump)
-		equal(t, "awake before the check", inst.s.Awake(), before)
+		equal(t, "awake before the check", inst.s.AwakeTime(), before)
 		inst.checkClock()
-		equal(t, "awake after the check", inst.s.Awake(), before)
+		equal(t, "awake after the check", inst.s.AwakeTime(), before)
 	}
 	inst.passTime(10 * time.Second)
-	equal(t, "awake while the server runs", inst.s.Awake(), before.Add(10*time.Second))
+	equal(t, "awake while the server runs", inst.s.AwakeTime(), before.Add(10*time.Second))
 }

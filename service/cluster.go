@@ -15,7 +15,7 @@ import (
 // cluster is what a server knows of itself among those that share its database.
 // Moments are by the clock of this process.
 type cluster struct {
-	this   atomic.Pointer[task.Server] // nil: no other server can be there
+	self   atomic.Pointer[task.Server] // nil: no other server can be there
 	leads  atomic.Pointer[time.Time]   // until when, nil: not
 	since  atomic.Pointer[time.Time]   // since when it does so, while it does
 	seen   atomic.Pointer[time.Time]   // when the database heard of this server last
@@ -40,14 +40,14 @@ func (s *Service) Join(ctx context.Context, this task.Server) error {
 		return nil
 	}
 	this.StartedAt = s.Now()
-	s.cluster.this.Store(&this)
+	s.cluster.self.Store(&this)
 	return s.CheckClock(ctx)
 }
 
 // Follow hears what the other servers change, and stops the runs of this one in
 // time when it is cut off from the database. It returns when ctx ends.
 func (s *Service) Follow(ctx context.Context) {
-	if s.cluster.this.Load() == nil {
+	if s.cluster.self.Load() == nil {
 		return
 	}
 	done := make(chan struct{})
@@ -55,7 +55,7 @@ func (s *Service) Follow(ctx context.Context) {
 		defer close(done)
 		for cut := false; sleep.For(ctx, time.Second); {
 			was := cut
-			if cut = s.cluster.cutOff(s.config().Now()); cut && !was {
+			if cut = s.cluster.isCutOff(s.config().Now()); cut && !was {
 				s.log.Error("the database cannot be reached, and other servers may take over the runs of this one: they are stopped")
 			}
 			if cut {
@@ -73,8 +73,8 @@ func (s *Service) Follow(ctx context.Context) {
 	<-done
 }
 
-// cutOff reports whether other servers may take over what this one does.
-func (c *cluster) cutOff(now time.Time) bool {
+// isCutOff reports whether other servers may take over what this one does.
+func (c *cluster) isCutOff(now time.Time) bool {
 	seen := c.seen.Load()
 	return seen != nil && c.others.Load() > 0 && now.Sub(*seen) > cutOffAfter
 }
@@ -98,7 +98,7 @@ func (s *Service) publishAll(ctx context.Context) {
 				return err
 			}
 			if !ok {
-				s.cut(task.Cut{Token: c.token, User: c.user})
+				s.disconnect(task.Cut{Token: c.token, User: c.user})
 			}
 		}
 		return nil
@@ -111,7 +111,7 @@ func (s *Service) publishAll(ctx context.Context) {
 // serverID is the id of this server in the runs that it executes, "" where no
 // other can be there.
 func (s *Service) serverID() string {
-	if this := s.cluster.this.Load(); this != nil {
+	if this := s.cluster.self.Load(); this != nil {
 		return this.ID
 	}
 	return ""
@@ -121,7 +121,7 @@ func (s *Service) serverID() string {
 // one is it. What is written with the context after another server took over is
 // refused.
 func (s *Service) Lead(ctx context.Context) (context.Context, bool) {
-	this := s.cluster.this.Load()
+	this := s.cluster.self.Load()
 	if this == nil {
 		return ctx, true
 	}
@@ -132,7 +132,7 @@ func (s *Service) Lead(ctx context.Context) (context.Context, bool) {
 // LeadsSince returns since when this server does the work that one of several
 // does, and whether it does: the zero time where it is the only one.
 func (s *Service) LeadsSince() (since time.Time, leads bool) {
-	if s.cluster.this.Load() == nil {
+	if s.cluster.self.Load() == nil {
 		return since, true
 	}
 	until, from := s.cluster.leads.Load(), s.cluster.since.Load()
@@ -185,7 +185,7 @@ func (s *Service) Stopping() bool { return s.cluster.stopping.Load() }
 
 // Resign lets another server lead at once. It is called at the end.
 func (s *Service) Resign(ctx context.Context) error {
-	this := s.cluster.this.Load()
+	this := s.cluster.self.Load()
 	if this == nil {
 		return nil
 	}

@@ -206,7 +206,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 
 // delegatedTask makes the task that is given away, with its link to the
 // caller's.
-func (tx *txn) delegatedTask(def task.Agent, c *caller, d task.Delegation) (task.ID, error) {
+func (tx *txn) delegatedTask(def task.Agent, c *delegator, d task.Delegation) (task.ID, error) {
 	in := task.New{Title: titleFromText(d.Task), Description: d.Task, Owner: def.ID, Status: task.Active, Channel: "web", NoStart: true}
 	if c.parent == nil {
 		return tx.insertTask(in, 0, 0, nil)

@@ -11,7 +11,7 @@ import (
 // settle turns what the caller asks for into what bounds the run: never wider
 // than the agent's definition and than what the caller has itself. Errors: the
 // fields that ask for more.
-func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, error) {
+func (tx *txn) settle(def task.Agent, c *delegator, d task.Delegation) (*task.Ask, error) {
 	model, err := tx.s.modelFor(def, c, d)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 	if err != nil {
 		return nil, err
 	}
-	limits, err := tx.s.delegatedLimits(def).AtMost(c.left).Tighten(d.Limits)
+	limits, err := tx.s.delegatedLimits(def).AtMost(c.remaining).Tighten(d.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (tx *txn) settle(def task.Agent, c *caller, d task.Delegation) (*task.Ask, 
 // modelFor chooses the model: the one asked for, by complexity, the agent's,
 // the caller's, the provider's. Another runner than the caller's has models of
 // its own.
-func (s *Service) modelFor(def task.Agent, c *caller, d task.Delegation) (string, error) {
+func (s *Service) modelFor(def task.Agent, c *delegator, d task.Delegation) (string, error) {
 	tool, callers := s.config().TaskTool, c.model
 	if d.Model == "" {
 		inherited := cmp.Or(callers, tool.DefaultModel)
@@ -67,7 +67,7 @@ func allowedModels(def task.Agent, callers string, tool task.DelegationRules) []
 
 // toolsFor is the widest set of tools that the run may have: the caller's own,
 // or those of them that it asks for.
-func toolsFor(def task.Agent, c *caller, asked []string) ([]string, error) {
+func toolsFor(def task.Agent, c *delegator, asked []string) ([]string, error) {
 	if asked == nil {
 		return c.tools, nil
 	}

@@ -8,21 +8,21 @@ import (
 	"taskyard/task"
 )
 
-// caller is who delegates: from within a run or not, with what it may give.
-type caller struct {
-	run    *task.Run  // nil outside a run
-	parent *task.Task // whole; nil: what is delegated has no parent
-	depth  int        // of the run, or of the task that was itself delegated
-	tools  []string   // the widest that it may give; nil: any
-	model  string
-	runner string      // which has that model; "" where nobody runs
-	left   task.Limits // of the run
+// delegator is who delegates: from within a run or not, with what it may give.
+type delegator struct {
+	run       *task.Run  // nil outside a run
+	parent    *task.Task // whole; nil: what is delegated has no parent
+	depth     int        // of the run, or of the task that was itself delegated
+	tools     []string   // the widest that it may give; nil: any
+	model     string
+	runner    string      // which has that model; "" where nobody runs
+	remaining task.Limits // of the run
 }
 
 // caller finds out who delegates and checks that it may: the run comes from
 // the token, never from the caller's word.
-func (tx *txn) caller(d task.Delegation) (*caller, error) {
-	c := &caller{}
+func (tx *txn) caller(d task.Delegation) (*delegator, error) {
+	c := &delegator{}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); ok && tx.actor.IsAgent() {
 		c.tools, c.model, c.runner = append([]string{}, def.Tools...), def.Model, def.Runner
 	}
@@ -47,7 +47,7 @@ func depthExceededError(depth, limit int) error {
 }
 
 // fillFromRun fills in what the caller's run says.
-func (tx *txn) fillFromRun(c *caller, d *task.Delegation) error {
+func (tx *txn) fillFromRun(c *delegator, d *task.Delegation) error {
 	if tx.actor.RunID == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (tx *txn) fillFromRun(c *caller, d *task.Delegation) error {
 		c.tools, c.runner = append([]string{}, run.Spec.Tools...), run.Spec.Runner
 	}
 	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
-	c.left, err = tx.limitsLeft(run)
+	c.remaining, err = tx.limitsLeft(run)
 	return err
 }
 
@@ -78,7 +78,7 @@ func toolList(tools []string) string {
 
 // fillParent fills in the parent task. Outside a run, a task that was itself
 // delegated hands on its depth and tools.
-func (tx *txn) fillParent(c *caller, d task.Delegation) error {
+func (tx *txn) fillParent(c *delegator, d task.Delegation) error {
 	if d.ParentTask == 0 {
 		var p task.Problems
 		if d.StepIndex != nil {

@@ -53,7 +53,7 @@ func (tx *txn) completeDelegated(r *task.Run, tk *task.Task, summary string) err
 	if err != nil || open != nil {
 		return err
 	}
-	if needed, err := tx.s.proves(&tx.Rx, tk); err != nil || needed {
+	if needed, err := tx.s.needsResult(&tx.Rx, tk); err != nil || needed {
 		return err // it hands its result in itself
 	}
 	return tx.archiveDone(tk, summary)

@@ -51,7 +51,7 @@ func (w *partWriter) delegation(helpers []task.Agent) {
 			lines = append(lines, fmt.Sprintf("and %d more: call task with agent_type list", len(helpers)-i))
 			break
 		}
-		line := a.ID + ": " + task.ClipText(inLine(a.Description), helperText) + " (" + strings.Join(a.Tools, ", ") + ")"
+		line := a.ID + ": " + task.ClipText(onOneLine(a.Description), helperText) + " (" + strings.Join(a.Tools, ", ") + ")"
 		if a.ID == task.DefaultDelegate {
 			line += "; the default"
 		}
@@ -74,11 +74,11 @@ func (w *partWriter) delegated(tk *task.Task, r *task.Run, spec task.Spec) {
 	w.task(&rest, r)
 	w.WriteString("\n\n")
 	giver := authorLabel(tk.CreatedBy)
-	fmt.Fprintf(w, focusedPrompt, giver, workplace(spec), toolList(spec.Tools), giver)
+	fmt.Fprintf(w, focusedPrompt, giver, workspaceText(spec), toolList(spec.Tools), giver)
 }
 
-// workplace tells a delegated run whose files it finds.
-func workplace(spec task.Spec) string {
+// workspaceText tells a delegated run whose files it finds.
+func workspaceText(spec task.Spec) string {
 	switch {
 	case spec.SharedRun == 0:
 		return "Your workspace is private: you do not see the files of others, unless the task says where they are."

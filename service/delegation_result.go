@@ -137,7 +137,7 @@ func delegationState(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, e
 		d.Merge = work.Merge
 	}
 	if r.Status.Final() {
-		conclude(&d, r, tk)
+		setOutcome(&d, r, tk)
 	}
 	if r.Status == task.RunFailed && d.Ended() {
 		d.LastWords, err = rx.LastRunText(r.ID)
@@ -145,8 +145,8 @@ func delegationState(rx *db.Rx, r *task.Run, tk *task.Task) (d task.Delegated, e
 	return d, err
 }
 
-// conclude says what the end of the newest run means for the whole.
-func conclude(d *task.Delegated, r *task.Run, tk *task.Task) {
+// setOutcome says what the end of the newest run means for the whole.
+func setOutcome(d *task.Delegated, r *task.Run, tk *task.Task) {
 	switch {
 	case tk.Status == task.Done:
 		d.Status, d.Phase, d.Success = task.RunCompleted, task.PhaseEnded, true

@@ -14,23 +14,23 @@ import (
 // its input, where the turn wants as many.
 const minReply = 256
 
-// turnHolds holds what turns that are under way can still use, at most, by run:
+// turnReservations holds what turns that are under way can still use, at most, by run:
 // turns of this process, so that its end, however it comes, ends the holds too.
-type turnHolds struct {
+type turnReservations struct {
 	mu    sync.Mutex
-	held  map[task.ID]turnHold
+	byRun map[task.ID]turnReservation
 	freed broadcast // of a hold that ends
 }
 
-type turnHold struct {
+type turnReservation struct {
 	tokens int
 	cost   float64
 	tree   []task.ID // the run and all above it
 }
 
-// beside sums what other turns hold in the tree below and with a run. mu is held.
-func (h *turnHolds) beside(own, above task.ID) (sum turnHold) {
-	for id, t := range h.held {
+// reservedByOthers sums what other turns hold in the tree below and with a run. mu is held.
+func (h *turnReservations) reservedByOthers(own, above task.ID) (sum turnReservation) {
+	for id, t := range h.byRun {
 		if id != own && slices.Contains(t.tree, above) {
 			sum.tokens += t.tokens
 			sum.cost += t.cost
@@ -82,7 +82,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 			return err
 		}
 		alone := r.TreeRun == 0
-		hold := turnHold{}
+		hold := turnReservation{}
 		for _, a := range tree {
 			hold.tree = append(hold.tree, a.ID)
 			below, n, err := rx.UseBelow(a.ID)
@@ -92,7 +92,7 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 			if alone = alone && n == 0; alone {
 				continue
 			}
-			beside := h.beside(id, a.ID)
+			beside := h.reservedByOthers(id, a.ID)
 			used := a.Usage.Add(below)
 			out, phase := want.Fit(a.Limits, used.Tokens()+beside.tokens, used.CostUSD+beside.cost)
 			if grant.Out = min(grant.Out, out); grant.Out >= min(want.Out, minReply) {
@@ -102,11 +102,11 @@ func (s *Service) holdTurn(ctx context.Context, id task.ID, lease int64, want ta
 				freed = h.freed.listen()
 				return nil
 			}
-			grant = task.TurnGrant{Phase: phase, Reason: noRoom(r, a, phase, used, n, want)}
+			grant = task.TurnGrant{Phase: phase, Reason: turnLimitReason(r, a, phase, used, n, want)}
 			return nil
 		}
 		hold.tokens, hold.cost = want.Usage(grant.Out)
-		h.held[id] = hold
+		h.byRun[id] = hold
 		return nil
 	})
 	return grant, freed, err
@@ -118,14 +118,14 @@ func (s *Service) ReleaseTurn(id task.ID) {
 	h := &s.turnHolds
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, ok := h.held[id]; ok {
-		delete(h.held, id)
-		h.freed.ring()
+	if _, ok := h.byRun[id]; ok {
+		delete(h.byRun, id)
+		h.freed.signal()
 	}
 }
 
-// noRoom says why a run must end before its next turn.
-func noRoom(r, above *task.Run, phase task.Phase, used task.Usage, below int, want task.Turn) string {
+// turnLimitReason says why a run must end before its next turn.
+func turnLimitReason(r, above *task.Run, phase task.Phase, used task.Usage, below int, want task.Turn) string {
 	text := fmt.Sprintf("Its next turn could use %d tokens or more, and %d of at most %d are used", want.In+min(want.Out, minReply),
 		used.Tokens(), above.Limits.MaxTokens)
 	if phase == task.PhaseCost {

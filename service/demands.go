@@ -44,10 +44,10 @@ func (s *Service) inForce(rx *db.Rx, tk *task.Task, p *task.Project) (checks []t
 	return checks, accept, nil
 }
 
-// proves reports whether a task is done only with a result: one of a project, and
+// needsResult reports whether a task is done only with a result: one of a project, and
 // one of which its agent or itself demands something; but for what a run
 // delegated, which is part of the task above.
-func (s *Service) proves(rx *db.Rx, tk *task.Task) (bool, error) {
+func (s *Service) needsResult(rx *db.Rx, tk *task.Task) (bool, error) {
 	if tk.Project == "" && tk.Demands.Empty() {
 		checks, accept, err := s.inForce(rx, tk, &task.Project{})
 		if err != nil || len(checks) == 0 && accept.Approvals == 0 {

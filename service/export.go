@@ -75,12 +75,12 @@ func (x *export) tasks(w io.Writer) error {
 		return err
 	}
 	x.n.NextID = last + 1
-	if err := say(w, "{\"tasks\":[\n"); err != nil {
+	if err := writeString(w, "{\"tasks\":[\n"); err != nil {
 		return err
 	}
 	err = x.rx.ExportOpen(func(e db.Exported) error {
 		if x.n.Open > 0 {
-			if err := say(w, ","); err != nil {
+			if err := writeString(w, ","); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func (x *export) tasks(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return say(w, fmt.Sprintf("],\"nextId\":%d}\n", x.n.NextID))
+	return writeString(w, fmt.Sprintf("],\"nextId\":%d}\n", x.n.NextID))
 }
 
 // task writes one task and a line's end. A long thread is not held in memory.
@@ -116,7 +116,7 @@ func (x *export) task(w io.Writer, e db.Exported) error {
 	if err := x.thread(w, e.ID); err != nil {
 		return err
 	}
-	return say(w, "]}\n")
+	return writeString(w, "]}\n")
 }
 
 // encode puts one value without a line's end into the buffer.
@@ -147,7 +147,7 @@ func (x *export) thread(w io.Writer, id task.ID) error {
 		}
 		for _, m := range list {
 			if !first {
-				if err := say(w, ","); err != nil {
+				if err := writeString(w, ","); err != nil {
 					return err
 				}
 			}
@@ -168,7 +168,7 @@ func (x *export) thread(w io.Writer, id task.ID) error {
 
 func (x *export) todos(w io.Writer) error {
 	at := ""
-	if err := say(w, "{"); err != nil {
+	if err := writeString(w, "{"); err != nil {
 		return err
 	}
 	err := x.rx.ExportTodos(func(agent, item string) error {
@@ -188,15 +188,15 @@ func (x *export) todos(w io.Writer) error {
 		if err := x.encode(item); err != nil {
 			return err
 		}
-		return say(w, sep+x.buf.String())
+		return writeString(w, sep+x.buf.String())
 	})
 	if err != nil {
 		return err
 	}
 	if at != "" {
-		return say(w, "]}\n")
+		return writeString(w, "]}\n")
 	}
-	return say(w, "}\n")
+	return writeString(w, "}\n")
 }
 
 // exportedProject is a project without what an import sets itself.
@@ -212,12 +212,12 @@ func (x *export) projects(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := say(w, "{\"projects\":[\n"); err != nil {
+	if err := writeString(w, "{\"projects\":[\n"); err != nil {
 		return err
 	}
 	for i, p := range list {
 		if i > 0 {
-			if err := say(w, ","); err != nil {
+			if err := writeString(w, ","); err != nil {
 				return err
 			}
 		}
@@ -229,10 +229,10 @@ func (x *export) projects(w io.Writer) error {
 			return err
 		}
 	}
-	return say(w, "]}\n")
+	return writeString(w, "]}\n")
 }
 
-func say(w io.Writer, s string) error {
+func writeString(w io.Writer, s string) error {
 	_, err := io.WriteString(w, s)
 	return err
 }

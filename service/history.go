@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxHistoryTimes  = 92     // bars of a chart
-	countedHistory   = 10_000 // tasks that a chart counts one by one
-	countedMatches   = 500    // those that a search matches: words that appear everywhere are walked through
-	leastHistoryDays = 14     // below, a chart shows more than was asked for
-	excerptBytes     = 160
+	maxHistoryTimes = 92     // bars of a chart
+	countedHistory  = 10_000 // tasks that a chart counts one by one
+	countedMatches  = 500    // those that a search matches: words that appear everywhere are walked through
+	minHistoryDays  = 14     // below, a chart shows more than was asked for
+	excerptBytes    = 160
 )
 
 // History returns archived tasks, newest first; those that a search matches,
@@ -86,7 +86,7 @@ func (s *Service) HistoryPage(ctx context.Context, a task.Actor, f task.HistoryF
 	if p.Hits, err = s.Hits(ctx, a, f.Query, p.Tasks); err != nil {
 		return p, err
 	}
-	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && counted(f) {
+	if f.Before == "" && p.Next == "" && f.From == 0 && f.To == 0 && isCountedByTask(f) {
 		p.Times, err = s.historyTimes(ctx, f, zone, startTimes(p.Tasks)) // they are all there already
 		return p, err
 	}
@@ -204,11 +204,13 @@ func (s *Service) historyTimes(ctx context.Context, f task.HistoryFilter, zone *
 	return out, err
 }
 
-// counted reports whether the tasks of a filter are counted one by one.
-func counted(f task.HistoryFilter) bool { return f.Query != "" || f.CreatedBy != "" || f.Label != "" }
+// isCountedByTask reports whether the tasks of a filter are counted one by one.
+func isCountedByTask(f task.HistoryFilter) bool {
+	return f.Query != "" || f.CreatedBy != "" || f.Label != ""
+}
 
 func (s *Service) countHistory(rx *db.Rx, f task.HistoryFilter, out *task.HistoryTimes) (list []task.HistoryTime, err error) {
-	if counted(f) {
+	if isCountedByTask(f) {
 		limit := countedHistory
 		if f.Query != "" {
 			limit = countedMatches
@@ -232,7 +234,7 @@ func historySpan(f task.HistoryFilter, now task.Time, zone *time.Location) (from
 	if f.To != 0 {
 		to = min(f.To, tomorrow)
 	}
-	if from == 0 || from >= to || to.Sub(from) < leastHistoryDays*day {
+	if from == 0 || from >= to || to.Sub(from) < minHistoryDays*day {
 		if from != 0 || f.To != 0 {
 			to = min(to.Add(7*day), tomorrow)
 		}

@@ -26,7 +26,7 @@ func (b *broadcast) listen() <-chan struct{} {
 	return b.c
 }
 
-func (b *broadcast) ring() {
+func (b *broadcast) signal() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.c != nil {

@@ -31,10 +31,10 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 	if err := s.importProjects(p); err != nil {
 		return nil, err
 	}
-	o := &owners{s: s, p: p, opt: opt, unknown: map[string]*exchange.Count{}}
+	o := &ownerResolver{s: s, p: p, opt: opt, unknown: map[string]*exchange.Count{}}
 	o.options()
 	for _, it := range p.Items {
-		o.own(it)
+		o.resolve(it)
 		it.Task.CreatedBy = o.name(it.Task.CreatedBy)
 		for i := range it.Task.Comments {
 			it.Task.Comments[i].Author = o.name(it.Task.Comments[i].Author)
@@ -107,15 +107,15 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 	return nil
 }
 
-type owners struct {
-	s       *Service
-	p       *exchange.Plan
-	opt     ImportOptions
-	alone   string // the only agent, or ""
-	unknown map[string]*exchange.Count
+type ownerResolver struct {
+	s         *Service
+	p         *exchange.Plan
+	opt       ImportOptions
+	onlyAgent string // the only agent, or ""
+	unknown   map[string]*exchange.Count
 }
 
-func (o *owners) options() {
+func (o *ownerResolver) options() {
 	check := func(flag, agent string) {
 		if _, err := o.s.knownAgent("", agent); err != nil {
 			o.p.Report.Bad(flag, "%s", err)
@@ -128,13 +128,13 @@ func (o *owners) options() {
 		check("--map "+from, o.opt.Map[from])
 	}
 	if list := o.s.agents.Agents(); len(list) == 1 {
-		o.alone = list[0].ID
+		o.onlyAgent = list[0].ID
 	}
 }
 
-// own finds the owner: the mapped one, the named one, then the fallback.
+// resolve finds the owner: the mapped one, the named one, then the fallback.
 // History keeps an owner that is no agent any more, as it does in an instance.
-func (o *owners) own(it *exchange.Item) {
+func (o *ownerResolver) resolve(it *exchange.Item) {
 	t := &it.Task
 	named := t.Owner
 	agent, known := o.agent(named)
@@ -147,8 +147,8 @@ func (o *owners) own(it *exchange.Item) {
 	case o.opt.Owner != "":
 		t.Owner = o.opt.Owner
 		o.p.Report.Note(it.Where, "%s → owner %s", ownerPhrase(named), t.Owner)
-	case o.p.Foreign() && o.alone != "":
-		t.Owner = o.alone
+	case o.p.Foreign() && o.onlyAgent != "":
+		t.Owner = o.onlyAgent
 		o.p.Report.Note(it.Where, "%s → owner %s, the only agent", ownerPhrase(named), t.Owner)
 	default:
 		if o.unknown[named] == nil {
@@ -174,7 +174,7 @@ func ownerPhrase(name string) string {
 }
 
 // agent finds the agent of a name of the files.
-func (o *owners) agent(name string) (string, bool) {
+func (o *ownerResolver) agent(name string) (string, bool) {
 	names := []string{name}
 	if o.p.Foreign() { // where names are those of people, in their own spelling
 		names = append(names, strings.ToLower(name))
@@ -191,7 +191,7 @@ func (o *owners) agent(name string) (string, bool) {
 }
 
 // name maps an author. In files of other programs a name may be an agent's.
-func (o *owners) name(author string) string {
+func (o *ownerResolver) name(author string) string {
 	if to, ok := o.opt.Map[author]; ok {
 		return to
 	}
@@ -206,7 +206,7 @@ func (o *owners) name(author string) string {
 }
 
 // reportUnknown names every unknown owner with what helps.
-func (o *owners) reportUnknown() {
+func (o *ownerResolver) reportUnknown() {
 	ids := []string{}
 	for _, a := range o.s.agents.Agents() {
 		ids = append(ids, a.ID)

@@ -123,7 +123,7 @@ func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
 		if err != nil {
 			return nil, err
 		}
-		run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, why: "restarted after everything was stopped", attempt: 1})
+		run, err := tx.createRun(tk, def, newRun{cause: task.CauseManual, reason: "restarted after everything was stopped", attempt: 1})
 		if err != nil {
 			return nil, err
 		}

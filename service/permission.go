@@ -160,7 +160,7 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 func (tx *txn) settlePermission(r *task.Run, p *task.Permission) error {
 	p.By = tx.actor.Name
 	if ok, err := tx.DecidePermission(p); err != nil || !ok {
-		return orEnded(r, err)
+		return errorOrEnded(r, err)
 	}
 	if err := tx.enterPhase(r, task.PhaseWorking); err != nil {
 		return err

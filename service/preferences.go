@@ -20,7 +20,7 @@ func (s *Service) Preferences(ctx context.Context, a task.Actor) (task.Preferenc
 // again changes nothing. Errors: not a person who signed in, no such
 // preference or value.
 func (s *Service) SetPreference(ctx context.Context, a task.Actor, p task.Preference, value string) error {
-	if err := mayKeep(a, "preferences"); err != nil {
+	if err := checkMaySave(a, "preferences"); err != nil {
 		return err
 	}
 	if err := p.Check(value); err != nil {

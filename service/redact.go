@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// keptRedactors bounds how many runs' redactors are kept in memory.
-const keptRedactors = 1000
+// maxRedactors bounds how many runs' redactors are kept in memory.
+const maxRedactors = 1000
 
 // redactorKey distinguishes the starts of a run by their tokens. A reload of the
 // configuration may bring further secrets.
@@ -46,7 +46,7 @@ func (s *Service) RunRedactor(ctx context.Context, run task.ID, token string) (*
 	red = task.NewRedactor(secrets...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.redactors == nil || len(s.redactors) >= keptRedactors {
+	if s.redactors == nil || len(s.redactors) >= maxRedactors {
 		s.redactors = map[redactorKey]*task.Redactor{}
 	}
 	s.redactors[key] = red

@@ -25,7 +25,7 @@ func (w *partWriter) review(tk *task.Task) {
 		if c.Log != "" {
 			text += "\n" + c.Log
 		}
-		w.part("required check "+inLine(c.Name), "the program that the check runs", text)
+		w.part("required check "+onOneLine(c.Name), "the program that the check runs", text)
 	}
 	if len(r.Comments) == 0 {
 		return
@@ -36,7 +36,7 @@ func (w *partWriter) review(tk *task.Task) {
 		if c.Excerpt != "" {
 			text = "> " + strings.ReplaceAll(strings.TrimRight(c.Excerpt, "\n"), "\n", "\n> ") + "\n" + text
 		}
-		w.part(fmt.Sprintf("review comment %d on %s%s", c.ID, inLine(commentPlace(c)), countedIn(r, c)), authorLabel(c.Author), text)
+		w.part(fmt.Sprintf("review comment %d on %s%s", c.ID, onOneLine(commentPlace(c)), countedIn(r, c)), authorLabel(c.Author), text)
 		for _, a := range c.Replies {
 			if a.Text != "" {
 				w.part(fmt.Sprintf("answer to review comment %d", c.ID), authorLabel(a.Author), a.Text)

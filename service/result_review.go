@@ -50,7 +50,7 @@ func (s *Service) overlaps(rx *db.Rx, a task.Actor, result task.ID, state task.R
 		return nil, nil
 	}
 	list, err := rx.Overlaps(result, task.MaxOverlaps)
-	return slices.DeleteFunc(list, func(o task.Overlap) bool { return s.sees(rx, a, o.TaskID) != nil }), err
+	return slices.DeleteFunc(list, func(o task.Overlap) bool { return s.checkVisible(rx, a, o.TaskID) != nil }), err
 }
 
 func oneResult(rx *db.Rx, id task.ID, number int) (*task.Result, error) {
@@ -71,7 +71,7 @@ func readTask[T any](ctx context.Context, s *Service, a task.Actor, id task.ID, 
 		return none, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (T, error) {
-		if err := s.sees(rx, a, id); err != nil {
+		if err := s.checkVisible(rx, a, id); err != nil {
 			return none, err
 		}
 		if _, err := rx.TaskBare(id); err != nil {

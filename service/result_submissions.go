@@ -14,8 +14,8 @@ type submissions struct {
 	all map[task.ID]*submission
 }
 
-// unheard is how long the outcome of a completion is kept for who asked.
-const unheard = 15 * time.Minute
+// outcomeLife is how long the outcome of a completion is kept for who asked.
+const outcomeLife = 15 * time.Minute
 
 // join returns the completion of the task that runs already, if it is the same
 // call of the same caller, else the new one. Error: another one runs.
@@ -27,7 +27,7 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 	case had == nil:
 	case had.isFor(sub.caller, sub.again, sub.summary, now):
 		return had, nil
-	case !had.over():
+	case !had.isDone():
 		what := "is being completed"
 		if had.again != "" {
 			what = "has its check " + had.again + " run again"
@@ -54,7 +54,7 @@ func (l *submissions) find(id task.ID, a task.Actor, again, summary string, now 
 // isFor reports whether a call is the one that the completion is made for.
 func (sub *submission) isFor(a task.Actor, again, summary string, now task.Time) bool {
 	return sub.caller.Name == a.Name && sub.caller.RunID == a.RunID && sub.again == again && sub.summary == summary &&
-		(!sub.over() || now.Sub(sub.since) < unheard)
+		(!sub.isDone() || now.Sub(sub.since) < outcomeLife)
 }
 
 // forget forgets a completion whose outcome was heard.
@@ -66,7 +66,7 @@ func (l *submissions) forget(sub *submission) {
 	}
 }
 
-func (sub *submission) over() bool {
+func (sub *submission) isDone() bool {
 	select {
 	case <-sub.done:
 		return true

@@ -47,10 +47,10 @@ func (s *Service) newSubmission(ctx context.Context, a task.Actor, id task.ID, s
 		if err != nil {
 			return nil, err
 		}
-		if needed, err := s.proves(rx, tk); err != nil || !needed {
+		if needed, err := s.needsResult(rx, tk); err != nil || !needed {
 			return nil, err
 		}
-		if err := s.sees(rx, a, id); err != nil {
+		if err := s.checkVisible(rx, a, id); err != nil {
 			return nil, err
 		}
 		if err := mayEnd(rx, a, tk, task.Done, claim); err != nil {

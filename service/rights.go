@@ -30,17 +30,17 @@ func (s *Service) approvalPolicy(def task.Agent) task.Policy {
 	return cmp.Or(def.Approval, s.config().Policy)
 }
 
-// verdict is what holds for a run before it may start.
-type verdict struct {
-	must    bool   // a person must approve it, or has granted all runs of the task
-	waits   bool   // not even such a grant covers what agents brought about since
-	why     string // of waits, or of what was taken away
-	narrows bool   // tools or limits were taken away instead
+// rightsAssessment is what holds for a run before it may start.
+type rightsAssessment struct {
+	needsApproval bool   // a person must approve it, or has granted all runs of the task
+	waits         bool   // not even such a grant covers what agents brought about since
+	reason        string // of waits, or of what was taken away
+	narrows       bool   // tools or limits were taken away instead
 }
 
-// judge answers who brought a run about and with which rights. It sets what
+// assessRights answers who brought a run about and with which rights. It sets what
 // bounds the run, and reports whether a person must approve it and why.
-func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err error) {
+func (tx *txn) assessRights(tk *task.Task, def task.Agent, r *task.Run) (v rightsAssessment, err error) {
 	contributions, err := tx.Contributions(tk.ID)
 	if err != nil {
 		return v, err
@@ -50,27 +50,27 @@ func (tx *txn) judge(tk *task.Task, def task.Agent, r *task.Run) (v verdict, err
 		return v, err
 	}
 	if policy == task.ApproveNever {
-		v.why = tx.s.narrow(r, def, contributions)
-		v.narrows = v.why != ""
+		v.reason = tx.s.narrow(r, def, contributions)
+		v.narrows = v.reason != ""
 		return v, nil
 	}
 	have := task.Rights{Depth: r.Depth}
 	have.Tools, have.Limits = tx.s.runRights(def, r.Ask)
 	var why []string
 	for _, h := range contributions {
-		if reason := exceeds(have, h, def, r); reason != "" {
+		if reason := missingRights(have, h, def, r); reason != "" {
 			why = append(why, reason)
 		}
 	}
-	v.waits, v.why = len(why) > 0, strings.Join(why, "; ")
+	v.waits, v.reason = len(why) > 0, strings.Join(why, "; ")
 	grant, by, _, err := tx.Grant(tk.ID)
-	v.must = v.waits || policy == task.ApproveAlways || grant != ""
+	v.needsApproval = v.waits || policy == task.ApproveAlways || grant != ""
 	switch {
 	case v.waits:
 	case grant != "":
-		v.why = "what " + displayName(by) + " approved for all runs of the task has changed"
+		v.reason = "what " + displayName(by) + " approved for all runs of the task has changed"
 	case policy == task.ApproveAlways:
-		v.why = "each run of " + def.ID + " needs approval"
+		v.reason = "each run of " + def.ID + " needs approval"
 	}
 	return v, err
 }
@@ -89,10 +89,10 @@ func (tx *txn) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
 	return nil
 }
 
-// exceeds says why what a hand brought about may not run without a person, ""
+// missingRights says why what a hand brought about may not run without a person, ""
 // when it may.
-func exceeds(have task.Rights, h task.Contribution, def task.Agent, r *task.Run) string {
-	if !h.IsByAgent() || itsOwn(h, def) {
+func missingRights(have task.Rights, h task.Contribution, def task.Agent, r *task.Run) string {
+	if !h.IsByAgent() || isOwnText(h, def) {
 		return ""
 	}
 	lacks := have.Missing(h.Rights)
@@ -109,8 +109,8 @@ func exceeds(have task.Rights, h task.Contribution, def task.Agent, r *task.Run)
 	return said
 }
 
-// itsOwn reports whether a text is the agent's own, written with all its rights.
-func itsOwn(h task.Contribution, def task.Agent) bool {
+// isOwnText reports whether a text is the agent's own, written with all its rights.
+func isOwnText(h task.Contribution, def task.Agent) bool {
 	return h.Actor == def.ID && h.AllRights && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
 }
 

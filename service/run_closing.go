@@ -19,7 +19,7 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	if r.Status != task.RunRunning {
 		return nil
 	}
-	if !tx.s.receives(r) {
+	if !tx.s.isWebhook(r) {
 		tx.news.Queued = true // the dispatcher learns when to look
 		return tx.SetClosing(r.ID, tx.Now.Add(closingTime))
 	}
@@ -32,7 +32,7 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	if err := tx.SetFailures(tk.ID, 0); err != nil {
 		return err
 	}
-	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, ending{spare: true, summary: reason}, ErrStopReported)
+	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, runEnd{keepDelegated: true, summary: reason}, ErrStopReported)
 }
 
 // withOwnClosing is the end of a run that closed its own task: it completed,

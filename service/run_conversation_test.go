@@ -60,7 +60,7 @@ func TestAWokenRunContinuesTheConversationOfItsTask(t *testing.T) {
 		third := inst.start()
 		equal(t, "conversation", transcriptText(inst, third), one+one)
 		t.Run("a retry begins where the retried run began", func(t *testing.T) {
-			inst.finish(third, lost("killed"))
+			inst.finish(third, lostRun("killed"))
 			retry := inst.start()
 			equal(t, "cause", retry.Run.Cause, task.CauseRetry)
 			equal(t, "continues", retry.Spec.Continues, second.Run.ID)

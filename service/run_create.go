@@ -56,13 +56,13 @@ func (tx *txn) budgeted(tk *task.Task, def task.Agent, cause task.Cause, why str
 	if n >= tx.s.config().WakeBudget {
 		return tx.taskEvent(task.EvWakeSkipped, tk, changes{"why": why, "budget": tx.s.config().WakeBudget})
 	}
-	_, err = tx.createRun(tk, def, newRun{cause: cause, why: why, attempt: 1})
+	_, err = tx.createRun(tk, def, newRun{cause: cause, reason: why, attempt: 1})
 	return err
 }
 
 type newRun struct {
 	cause     task.Cause
-	why       string
+	reason    string
 	attempt   int
 	retryOf   task.ID
 	notBefore task.Time
@@ -75,7 +75,7 @@ func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder, Why: n.why, Model: tx.s.runner(def.Runner).runModel(def, nil),
+		Session: n.session, Folder: n.folder, Why: n.reason, Model: tx.s.runner(def.Runner).runModel(def, nil),
 	}
 	_, r.Limits = tx.s.runRights(def, nil)
 	if !tx.actor.IsAgent() {
@@ -88,11 +88,11 @@ func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 // frozen copy of what would run. What bounds its task bounds it.
 func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, error) {
 	r := tx.newRun(tk, def, n)
-	v, err := tx.judge(tk, def, r)
+	v, err := tx.assessRights(tk, def, r)
 	if err != nil {
 		return 0, err
 	}
-	if v.must {
+	if v.needsApproval {
 		if err := tx.freeze(r, def, tk, v); err != nil {
 			return 0, err
 		}
@@ -113,7 +113,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
-		if err := tx.notifyRun(r, "waits for approval of a run"+because(r.Approval.Why)); err != nil {
+		if err := tx.notifyRun(r, "waits for approval of a run"+reasonSuffixColon(r.Approval.Why)); err != nil {
 			return 0, err
 		}
 		if r.Approval.Why != "" {
@@ -121,7 +121,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 		}
 	}
 	if v.narrows {
-		c["narrowed"] = v.why
+		c["narrowed"] = v.reason
 	}
 	if r.Ask != nil || r.Depth > 0 {
 		c["depth"] = r.Depth
@@ -129,8 +129,8 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	if r.ParentRun != 0 {
 		c["parentRun"] = r.ParentRun
 	}
-	if n.why != "" {
-		c["why"] = n.why
+	if n.reason != "" {
+		c["why"] = n.reason
 	}
 	return r.ID, tx.runEvent(task.EvRunCreated, r, c)
 }
@@ -145,7 +145,7 @@ func (tx *txn) keepServers(runs ...task.ID) error {
 
 // freeze computes what would run and has it wait for approval, unless a
 // reviewer already approved all runs of this task and nothing changed since.
-func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) error {
+func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v rightsAssessment) error {
 	tk, err := tx.Task(bare.ID)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v verdict) e
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.why}
+	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.reason}
 	return nil
 }
 
@@ -296,11 +296,11 @@ func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*
 		return nil, task.FieldErrorf("status", "must be pending, running, completed, failed or canceled")
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
-		if f.TaskID == 0 && s.ownOnly(a) {
+		if f.TaskID == 0 && s.isOwnTasksOnly(a) {
 			return s.ownRuns(rx, a, f)
 		}
 		if f.TaskID != 0 {
-			if err := s.sees(rx, a, f.TaskID); err != nil {
+			if err := s.checkVisible(rx, a, f.TaskID); err != nil {
 				return nil, err
 			}
 			if _, err := rx.TaskBare(f.TaskID); err != nil {
@@ -350,8 +350,8 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 	})
 }
 
-// why is the reason of a run's end, ready to follow its state.
-func why(r *task.Run) string {
+// reasonSuffix is the reason of a run's end, ready to follow its state.
+func reasonSuffix(r *task.Run) string {
 	if r.Reason == "" {
 		return ""
 	}
@@ -359,7 +359,7 @@ func why(r *task.Run) string {
 }
 
 func endedError(r *task.Run) error {
-	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State().Text(), why(r))
+	return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d has ended: %s%s", r.ID, r.State().Text(), reasonSuffix(r))
 }
 
 // closeRun ends the open run of a task that moves on without it; the caller's
@@ -378,15 +378,15 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 		return tx.conclude(r, Finished{})
 	}
 	state := task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}
-	return tx.end(r, state, ending{reason: reason, spare: spare}, ErrStopTaskClosed)
+	return tx.end(r, state, runEnd{reason: reason, keepDelegated: spare}, ErrStopTaskClosed)
 }
 
 func (tx *txn) endCanceled(r *task.Run, phase task.Phase, reason string, cause error) error {
-	return tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, ending{reason: reason}, cause)
+	return tx.end(r, task.State{Status: task.RunCanceled, Phase: phase}, runEnd{reason: reason}, cause)
 }
 
-type ending struct {
-	spare           bool // what it delegated continues
+type runEnd struct {
+	keepDelegated   bool // what it delegated continues
 	reason, summary string
 	artifacts       []string
 	usage           task.Usage
@@ -394,7 +394,7 @@ type ending struct {
 
 // end writes a final state: guarded by the old state and the lease, with its
 // event, the end of its claim and of its token, in one transaction.
-func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
+func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 	if !r.State().CanMove(to) {
 		return task.Errorf(task.Conflict, task.CodeRunEnded, "Run %d cannot go from %s to %s", r.ID, r.State(), to)
 	}
@@ -438,7 +438,7 @@ func (tx *txn) end(r *task.Run, to task.State, e ending, stop error) error {
 	if err := tx.runEvent(kind, r, c); err != nil {
 		return err
 	}
-	if to.Status == task.RunCompleted || e.spare {
+	if to.Status == task.RunCompleted || e.keepDelegated {
 		return nil
 	}
 	return tx.cancelDelegated(r, to, e.reason)

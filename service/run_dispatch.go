@@ -41,7 +41,7 @@ func (s *Service) nextRun(ctx context.Context, worker task.Actor, parent task.ID
 	secret := newSecret()
 	var later task.Time
 	start, err := mutate(ctx, s, task.SystemActor, func(tx *txn) (start *Start, err error) {
-		d := dispatcher{txn: tx, worker: worker, parent: parent, busy: busy, takes: takes, secret: secret}
+		d := dispatcher{txn: tx, worker: worker, parent: parent, busy: busy, accepts: takes, secret: secret}
 		start, later, err = d.next()
 		return start, err
 	})
@@ -51,11 +51,11 @@ func (s *Service) nextRun(ctx context.Context, worker task.Actor, parent task.ID
 // dispatcher starts the next queued run, on this server or on a worker.
 type dispatcher struct {
 	*txn
-	worker task.Actor                    // who executes the run; zero: this server
-	parent task.ID                       // only what this run delegated; 0: any run
-	busy   map[task.ID]bool              // tasks whose former process has not ended yet
-	takes  func(task.Agent, Runner) bool // reports whether the runs of an agent may start here
-	secret string                        // the token of the run that starts
+	worker  task.Actor                    // who executes the run; zero: this server
+	parent  task.ID                       // only what this run delegated; 0: any run
+	busy    map[task.ID]bool              // tasks whose former process has not ended yet
+	accepts func(task.Agent, Runner) bool // reports whether the runs of an agent may start here
+	secret  string                        // the token of the run that starts
 }
 
 // next starts the first run that is startable. If there is none, it returns
@@ -88,7 +88,7 @@ func (d *dispatcher) mayTake(agent string) bool {
 	if !ok {
 		return d.worker.TokenID == 0
 	}
-	return d.takes(def, d.s.runner(def.Runner))
+	return d.accepts(def, d.s.runner(def.Runner))
 }
 
 func newSecret() string {
@@ -163,7 +163,7 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 		return nil, d.endCanceled(r, task.PhaseBy, err.Error(), nil)
 	}
 	now := d.s.runner(def.Runner)
-	if !d.takes(def, now) {
+	if !d.accepts(def, now) {
 		return nil, nil // the definition or the runner changed this very moment
 	}
 	tk, err := d.Task(r.TaskID)
@@ -180,7 +180,7 @@ func (d *dispatcher) start(r *task.Run) (*Start, error) {
 	if reason != "" {
 		return nil, d.endCanceled(r, task.PhaseTaskClosed, reason, nil)
 	}
-	v, err := d.judge(tk, def, r)
+	v, err := d.assessRights(tk, def, r)
 	if err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (tx *txn) blocked(tk *task.Task, r *task.Run) (string, error) {
 
 // stillApproved sends a run whose approval is missing or void back to the
 // reviewers.
-func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v verdict) (bool, error) {
-	if !v.must {
+func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v rightsAssessment) (bool, error) {
+	if !v.needsApproval {
 		return true, nil
 	}
 	if a := r.Approval; a != nil && a.Decision == "approved" {
@@ -241,7 +241,7 @@ func (tx *txn) stillApproved(r *task.Run, tk *task.Task, spec task.Spec, v verdi
 			return err == nil, err
 		}
 	}
-	return false, tx.refreeze(r, spec, v.why)
+	return false, tx.refreeze(r, spec, v.reason)
 }
 
 func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task.Spec) (*Start, error) {
@@ -324,7 +324,7 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 		if r.Phase != task.PhaseStarting {
 			return nil // its program was started again, for what people said
 		}
-		return tx.showPhase(r, task.PhaseWorking)
+		return tx.enterPhaseLive(r, task.PhaseWorking)
 	})
 }
 
@@ -332,14 +332,14 @@ func (s *Service) RunWorking(ctx context.Context, id task.ID, lease int64, pid i
 // ended meanwhile.
 func (tx *txn) enterPhase(r *task.Run, phase task.Phase) error {
 	if ok, err := tx.MoveRun(r, task.State{Status: task.RunRunning, Phase: phase}); err != nil || !ok {
-		return orEnded(r, err)
+		return errorOrEnded(r, err)
 	}
 	r.Phase = phase
 	return nil
 }
 
-// showPhase is enterPhase that pages show although the log has no event of it.
-func (tx *txn) showPhase(r *task.Run, phase task.Phase) error {
+// enterPhaseLive is enterPhase that pages show although the log has no event of it.
+func (tx *txn) enterPhaseLive(r *task.Run, phase task.Phase) error {
 	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String(), "task:"+r.TaskID.String(), "scheduler")
 	return tx.enterPhase(r, phase)
 }
@@ -352,7 +352,7 @@ func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) er
 		if err != nil {
 			return err
 		}
-		return tx.showPhase(r, task.PhaseCondensing)
+		return tx.enterPhaseLive(r, task.PhaseCondensing)
 	})
 }
 

@@ -102,7 +102,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 			return err
 		}
 	}
-	if err := tx.end(r, f.State, ending{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
+	if err := tx.end(r, f.State, runEnd{reason: f.Reason, summary: f.Summary, artifacts: f.Artifacts, usage: f.Usage}, nil); err != nil {
 		return err
 	}
 	if err := tx.enforceTreeLimits(r); err != nil {
@@ -166,7 +166,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
-	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, why: r.News}
+	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, reason: r.News}
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {

@@ -32,7 +32,7 @@ const (
 	shownMessages = 10
 	historyBytes  = 6000 // bytes of messages, runs and subtasks together, about 1,500 tokens
 	newestMessage = 4000 // bytes of the newest message
-	leastMessage  = 200  // bytes; of an older message less is not shown
+	minMessage    = 200  // bytes; of an older message less is not shown
 
 	lastingMessage = 1000 // bytes that an answer or hand-over has in any case
 )
@@ -41,7 +41,7 @@ const (
 // rendering is kept, so that the same texts give the same bytes, unless it is
 // "" or a text holds it. helpers are the agents that it may delegate to.
 func buildPrompt(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agent, boundary string) (prompt, used string) {
-	for boundary == "" || holds(tk, helpers, boundary) {
+	for boundary == "" || promptContains(tk, helpers, boundary) {
 		boundary = newBoundary()
 	}
 	w := &partWriter{boundary: boundary}
@@ -56,8 +56,8 @@ func buildPrompt(tk *task.Task, r *task.Run, spec task.Spec, helpers []task.Agen
 	return w.String(), boundary
 }
 
-// holds reports whether one of the texts of a prompt holds a word.
-func holds(tk *task.Task, helpers []task.Agent, word string) bool {
+// promptContains reports whether one of the texts of a prompt holds a word.
+func promptContains(tk *task.Task, helpers []task.Agent, word string) bool {
 	texts := []string{tk.Title, tk.Description}
 	for _, a := range helpers {
 		texts = append(texts, a.Description)
@@ -97,7 +97,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	if len(tk.BlockedBy) > 0 {
 		fmt.Fprintf(w, "comes after tasks: %s\n", task.JoinIDs(tk.BlockedBy, ", "))
 	}
-	w.part("title", writtenBy(tk, tk.TitleBy), inLine(tk.Title))
+	w.part("title", writtenBy(tk, tk.TitleBy), onOneLine(tk.Title))
 	if tk.Description != "" {
 		w.part("description", writtenBy(tk, tk.TextBy), tk.Description)
 	}
@@ -114,7 +114,7 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	room := historyBytes - w.subtasks(tk) - w.earlierRuns(tk)
 	w.lastMessages(tk, room)
 	if r.Why != "" {
-		fmt.Fprintf(w, "reason for this run: %s\n", inLine(strings.ReplaceAll(r.Why, "\n", "; ")))
+		fmt.Fprintf(w, "reason for this run: %s\n", onOneLine(strings.ReplaceAll(r.Why, "\n", "; ")))
 	}
 	w.WriteString("</Task>")
 }
@@ -127,7 +127,7 @@ func stepLines(steps []task.Step) string {
 		if s.Done {
 			mark = "x"
 		}
-		line := fmt.Sprintf("%d. [%s] %s", i, mark, inLine(s.Title))
+		line := fmt.Sprintf("%d. [%s] %s", i, mark, onOneLine(s.Title))
 		if s.TaskID != 0 {
 			line += fmt.Sprintf(" (subtask %d)", s.TaskID)
 		}
@@ -142,9 +142,9 @@ func stepLines(steps []task.Step) string {
 func resourceLines(list []task.Resource) string {
 	lines := make([]string, 0, len(list))
 	for i, r := range list {
-		line := fmt.Sprintf("%d. %s %s", i, r.Type, inLine(r.Value))
+		line := fmt.Sprintf("%d. %s %s", i, r.Type, onOneLine(r.Value))
 		if r.Label != "" {
-			line += " (" + inLine(r.Label) + ")"
+			line += " (" + onOneLine(r.Label) + ")"
 		}
 		lines = append(lines, line)
 	}
@@ -164,7 +164,7 @@ func (w *partWriter) subtasks(tk *task.Task) (bytes int) {
 	w.WriteString(":\n")
 	for _, s := range tk.Subtasks {
 		heading := fmt.Sprintf("subtask %d of agent %s, %s", s.ID, s.Owner, s.Status)
-		text := inLine(s.Title)
+		text := onOneLine(s.Title)
 		if s.Summary != "" {
 			text += "\n" + s.Summary
 		}
@@ -236,7 +236,7 @@ func (w *partWriter) lastMessages(tk *task.Task, room int) {
 	for _, i := range task.LastingMessages(list) {
 		show(i, max(room, lastingMessage))
 	}
-	for i := newest; i >= 0 && len(texts) < shownMessages && (len(list[i].Content) <= room || room >= leastMessage); i-- {
+	for i := newest; i >= 0 && len(texts) < shownMessages && (len(list[i].Content) <= room || room >= minMessage); i-- {
 		show(i, room)
 	}
 	if n := max(tk.CommentCount, len(list)) - len(texts); n > 0 {

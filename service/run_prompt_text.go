@@ -39,8 +39,8 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "
 // normalized is a text whose lines all end as this prompt's do.
 func normalized(s string) string { return lineEnds.Replace(s) }
 
-// inLine is a text on one line.
-func inLine(s string) string { return strings.ReplaceAll(normalized(s), "\n", " ") }
+// onOneLine is a text on one line.
+func onOneLine(s string) string { return strings.ReplaceAll(normalized(s), "\n", " ") }
 
 // authorLabel says who an actor is, so that no name can be taken for another
 // kind of actor: agents cannot be called like people.

@@ -39,7 +39,7 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 		}
 	}
 	if ok, err := tx.RequeueRun(r); err != nil || !ok {
-		return orEnded(r, err)
+		return errorOrEnded(r, err)
 	}
 	tx.news.Queued = true
 	return tx.runEvent(task.EvRunRequeued, r, changes{"why": why})
@@ -70,21 +70,21 @@ func (s *Service) LeaseLost(ctx context.Context) ([]*task.Run, error) {
 	return late, err
 }
 
-// lost is the end of a run that gave no word of it.
-func lost(reason string) Finished {
+// lostRun is the end of a run that gave no word of it.
+func lostRun(reason string) Finished {
 	return Finished{State: task.State{Status: task.RunFailed, Phase: task.PhaseLost}, Reason: reason}
 }
 
 // LoseRun ends a run whose process is gone without a word, and tries again if
 // attempts are left.
 func (s *Service) LoseRun(ctx context.Context, r *task.Run, reason string) error {
-	return s.FinishRun(ctx, r.ID, r.Lease, lost(reason))
+	return s.FinishRun(ctx, r.ID, r.Lease, lostRun(reason))
 }
 
 // LoseLate is LoseRun for a run whose lease ran out. Errors: stale lease, also
 // when the run has sent a heartbeat since it was looked at.
 func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) error {
-	return s.finishRun(ctx, r.ID, r.Lease, lost(reason), func(tx *txn, now *task.Run) error {
+	return s.finishRun(ctx, r.ID, r.Lease, lostRun(reason), func(tx *txn, now *task.Run) error {
 		stranded := false
 		if tx.s.serverID() != "" {
 			var err error

@@ -22,7 +22,7 @@ func (tx *txn) reported(id task.ID, h task.LeaseRef) (*task.Run, error) {
 		if r.Worker != a.TokenID {
 			return nil, staleLeaseError(r)
 		}
-	case a.RunID == id && tx.s.receives(r):
+	case a.RunID == id && tx.s.isWebhook(r):
 	default:
 		return nil, task.Errorf(task.Forbidden, task.CodeForbidden,
 			"%s (%s) may not report on run %d: only the worker that executes it may, or the "+
@@ -34,8 +34,8 @@ func (tx *txn) reported(id task.ID, h task.LeaseRef) (*task.Run, error) {
 	return r, nil
 }
 
-// receives reports whether a run is with the receiver of a webhook.
-func (s *Service) receives(r *task.Run) bool {
+// isWebhook reports whether a run is with the receiver of a webhook.
+func (s *Service) isWebhook(r *task.Run) bool {
 	return r.Worker == 0 && s.runTraits(r).Receiver
 }
 
@@ -60,7 +60,7 @@ func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h
 		if err != nil || r.Phase != task.PhaseStarting {
 			return err
 		}
-		return tx.showPhase(r, task.PhaseWorking)
+		return tx.enterPhaseLive(r, task.PhaseWorking)
 	})
 }
 
@@ -110,7 +110,7 @@ func (s *Service) ReportAlive(ctx context.Context, a task.Actor, id task.ID, h t
 
 func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef) (task.Beat, error) {
 	if a.May(task.Execute) {
-		s.workers.lives(a.TokenID, s.Now())
+		s.workers.heartbeat(a.TokenID, s.Now())
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.Beat, error) {
 		r, err := tx.reported(id, h)
@@ -122,7 +122,7 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Le
 		case r.Status != task.RunRunning:
 			return task.Beat{}, staleLeaseError(r)
 		}
-		if tx.s.receives(r) {
+		if tx.s.isWebhook(r) {
 			tx.news.Topics = append(tx.news.Topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
 		waits, err := tx.s.waitsAnywhere(&tx.Rx, id)
@@ -211,7 +211,7 @@ func (s *Service) reportEnd(ctx context.Context, a task.Actor, id task.ID, h tas
 		if r.Status != task.RunRunning {
 			return staleLeaseError(r)
 		}
-		if s.receives(r) {
+		if s.isWebhook(r) {
 			tx.stopRun(id, ErrStopReported)
 		}
 		tx.actor = task.SystemActor

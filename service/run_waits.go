@@ -32,7 +32,7 @@ func (s *Service) RunWaits(ctx context.Context, run task.ID) (waits bool, change
 	s.mu.Lock()
 	changed = s.waitState(run).changed.listen() // before the look: what changes afterwards is told
 	s.mu.Unlock()
-	waits, err := s.waitsHere(run) != 0, error(nil)
+	waits, err := s.waitingSince(run) != 0, error(nil)
 	if !waits && s.serverID() != "" {
 		waits, err = read(ctx, s, func(rx *db.Rx) (bool, error) { return s.waitsAnywhere(rx, run) })
 	}
@@ -42,8 +42,8 @@ func (s *Service) RunWaits(ctx context.Context, run task.ID) (waits bool, change
 	return waits, changed
 }
 
-// waitsHere returns since when calls of a run wait on this server, 0 while none do.
-func (s *Service) waitsHere(run task.ID) task.Time {
+// waitingSince returns since when calls of a run wait on this server, 0 while none do.
+func (s *Service) waitingSince(run task.ID) task.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.runWaits[run]; w != nil && w.calls > 0 {
@@ -54,7 +54,7 @@ func (s *Service) waitsHere(run task.ID) task.Time {
 
 // waitsAnywhere reports whether a run waits, on this server or another.
 func (s *Service) waitsAnywhere(rx *db.Rx, run task.ID) (bool, error) {
-	if s.waitsHere(run) != 0 {
+	if s.waitingSince(run) != 0 {
 		return true, nil
 	}
 	others, err := s.waitsElsewhere(rx, run)
@@ -64,7 +64,7 @@ func (s *Service) waitsAnywhere(rx *db.Rx, run task.ID) (bool, error) {
 // waitsElsewhere returns since when calls of a run wait on other servers, by
 // these.
 func (s *Service) waitsElsewhere(rx *db.Rx, run task.ID) (map[string]task.Time, error) {
-	this := s.cluster.this.Load()
+	this := s.cluster.self.Load()
 	if this == nil {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (s *Service) executes(r *task.Run) bool { return r.Worker == 0 && r.Server 
 // one executes it. It returns since when the run waits on another one, which adds
 // the time from then on, or else the present.
 func (tx *txn) shareWait(run task.ID) (task.Time, error) {
-	this := tx.s.cluster.this.Load()
+	this := tx.s.cluster.self.Load()
 	if this == nil {
 		return tx.Now, nil
 	}
@@ -130,7 +130,7 @@ func (tx *txn) shareWait(run task.ID) (task.Time, error) {
 		until = min(until, since)
 	}
 	// As it is now: of two such writes the last one is right, in any order.
-	if since := tx.s.waitsHere(run); since != 0 {
+	if since := tx.s.waitingSince(run); since != 0 {
 		if waits == nil {
 			waits = map[string]task.Time{}
 		}
@@ -146,7 +146,7 @@ func (s *Service) notifyWaits(runs []task.ID) {
 	defer s.mu.Unlock()
 	for _, id := range runs {
 		if w := s.runWaits[id]; w != nil {
-			w.changed.ring()
+			w.changed.signal()
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (s *Service) notifyAllWaits() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.runWaits {
-		w.changed.ring()
+		w.changed.signal()
 	}
 }
 
@@ -190,6 +190,6 @@ func (s *Service) countWait(run task.ID, by int) (since task.Time) {
 	default:
 		return 0
 	}
-	w.changed.ring()
+	w.changed.signal()
 	return w.since
 }

@@ -75,7 +75,7 @@ func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name
 // DeleteView forgets one of the person's views, and returns it. Error: no
 // such view.
 func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (task.SavedView, error) {
-	if err := mayKeep(a, "views"); err != nil {
+	if err := checkMaySave(a, "views"); err != nil {
 		return task.SavedView{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (task.SavedView, error) {
@@ -90,8 +90,8 @@ func (s *Service) DeleteView(ctx context.Context, a task.Actor, id task.ID) (tas
 	})
 }
 
-// mayKeep lets only people who may read keep something of their own.
-func mayKeep(a task.Actor, what string) error {
+// checkMaySave lets only people who may read keep something of their own.
+func checkMaySave(a task.Actor, what string) error {
 	if err := checkPerm(a, task.Read); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func mayKeep(a task.Actor, what string) error {
 }
 
 func (s *Service) checkView(a task.Actor, name string) error {
-	if err := mayKeep(a, "views"); err != nil {
+	if err := checkMaySave(a, "views"); err != nil {
 		return err
 	}
 	var p task.Problems

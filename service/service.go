@@ -91,7 +91,7 @@ type Service struct {
 	workers     workerRegistry
 	reachedMCP  sync.Map // running runs that have reached the MCP server; a stop of this process ends them
 	openCalls   sync.Map // credentials of the calls and streams that last, by what ends them
-	turnHolds   turnHolds
+	turnHolds   turnReservations
 	clockState  clockState
 	cluster     cluster
 	agentFiles  agentFiles
@@ -120,7 +120,7 @@ func New(d *db.DB, agents *agentfile.Folder, cfg Config) *Service {
 		flood:       queueLimiter{known: map[string]*queueLen{}},
 		submissions: submissions{all: map[task.ID]*submission{}},
 		counters:    counters{events: map[string]int64{}, refused: map[task.Code]int64{}},
-		turnHolds:   turnHolds{held: map[task.ID]turnHold{}},
+		turnHolds:   turnReservations{byRun: map[task.ID]turnReservation{}},
 
 		db: d, agents: agents, now: now, log: cfg.Log, hub: newHub(), auth: newAuthState(cfg.CheapPasswords),
 		runWaits: map[task.ID]*runWait{}, wakeC: make(chan struct{}, 1),
@@ -245,7 +245,7 @@ func (s *Service) publishNews(n *task.News) {
 		s.reachedMCP.Delete(run)
 	}
 	for _, c := range n.Cuts {
-		s.cut(c)
+		s.disconnect(c)
 	}
 	if len(n.Topics) > 0 {
 		s.hub.Publish(n.Topics)
@@ -260,7 +260,7 @@ func (s *Service) publishNews(n *task.News) {
 
 // signal notifies the dispatcher that a run may be startable.
 func (s *Service) signal() {
-	s.workers.bell.ring()
+	s.workers.bell.signal()
 	select {
 	case s.wakeC <- struct{}{}:
 	default:

@@ -76,17 +76,17 @@ type pastHours struct {
 	rows  []task.StatRow
 }
 
-// longestDay is how far back the tiles reach at most: to midnight in the zone of
+// maxDay is how far back the tiles reach at most: to midnight in the zone of
 // a person, on a day that has an hour more.
-const longestDay = 25 * time.Hour
+const maxDay = 25 * time.Hour
 
-// since returns the sums by hour from a moment within longestDay until now.
+// since returns the sums by hour from a moment within maxDay until now.
 func (p *pastHours) since(rx *db.Rx, from task.Time) ([]task.StatRow, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hour := rx.Now - rx.Now%task.Hour
 	if age := rx.Now.Sub(p.read); p.until != hour || age < 0 || age >= time.Minute {
-		rows, err := rx.StatHours(task.StatFilter{From: hour.Add(-longestDay), To: hour})
+		rows, err := rx.StatHours(task.StatFilter{From: hour.Add(-maxDay), To: hour})
 		if err != nil {
 			return nil, err
 		}

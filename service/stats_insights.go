@@ -47,12 +47,12 @@ func (s *Service) Insights(ctx context.Context, a task.Actor, f task.InsightFilt
 	rows := task.StatFilter{From: starts[0], To: now + 1, Agent: f.Agent, Project: f.Project}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error { return in.read(rx, rows) })
 	if f.Project == "" { // the hour that is under way is not measured to its end: what is now counts
-		in.measured(now, nowDepth(o, f.Agent))
+		in.measured(now, currentDepth(o, f.Agent))
 	}
 	return in.out, err
 }
 
-func nowDepth(o Overview, agent string) (d task.Depth) {
+func currentDepth(o Overview, agent string) (d task.Depth) {
 	for id, l := range o.Loads {
 		if agent == "" || agent == id {
 			d.Add(toDepth(l))

@@ -108,7 +108,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if tk.ID, err = tx.InsertTask(tk); err != nil {
 		return 0, err
 	}
-	if err := tx.reach(tk.ID, 0); err != nil {
+	if err := tx.recordReach(tk.ID, 0); err != nil {
 		return 0, err
 	}
 	if err := tx.recordContribution(tk.ID, task.PartCreated); err != nil {
@@ -156,7 +156,7 @@ func (s *Service) Task(ctx context.Context, a task.Actor, id task.ID) (*task.Tas
 		return nil, err
 	}
 	tk, err := read(ctx, s, func(rx *db.Rx) (*task.Task, error) {
-		if err := s.sees(rx, a, id); err != nil {
+		if err := s.checkVisible(rx, a, id); err != nil {
 			return nil, err
 		}
 		tk, err := rx.Task(id)

@@ -26,7 +26,7 @@ func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, bl
 		if err != nil || slices.Equal(set, tk.BlockedBy) {
 			return err
 		}
-		if err := tx.mayDrop(tk, set); err != nil {
+		if err := tx.checkMayDrop(tk, set); err != nil {
 			return err
 		}
 		return tx.setBlockers(tk, set)
@@ -73,9 +73,9 @@ func cycleError(path []task.ID) error {
 	return task.Errorf(task.Conflict, task.CodeDependencyCycle, "Task %d would wait for itself: %s", path[0], task.JoinIDs(path, " → "))
 }
 
-// mayDrop refuses an agent that leaves out a canceled blocker: whether the
+// checkMayDrop refuses an agent that leaves out a canceled blocker: whether the
 // task continues without it is a person's decision.
-func (tx *txn) mayDrop(tk *task.Task, set []task.ID) error {
+func (tx *txn) checkMayDrop(tk *task.Task, set []task.ID) error {
 	if !tx.actor.IsAgent() || tk.BlockersCanceled == 0 {
 		return nil
 	}
@@ -143,14 +143,14 @@ func (tx *txn) checkNoCycle(id task.ID) error {
 	if err != nil {
 		return err
 	}
-	if path := circle(edges, id); path != nil {
+	if path := shortestCycle(edges, id); path != nil {
 		return cycleError(path)
 	}
 	return nil
 }
 
-// circle returns the shortest way from a task back to itself, or nil.
-func circle(edges map[task.ID][]task.ID, start task.ID) []task.ID {
+// shortestCycle returns the shortest way from a task back to itself, or nil.
+func shortestCycle(edges map[task.ID][]task.ID, start task.ID) []task.ID {
 	from := map[task.ID]task.ID{}
 	for todo := []task.ID{start}; len(todo) > 0; todo = todo[1:] {
 		for _, next := range edges[todo[0]] {

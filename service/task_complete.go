@@ -69,7 +69,7 @@ func mayEnd(rx *db.Rx, a task.Actor, tk *task.Task, next task.Status, claim int6
 			return err
 		}
 	}
-	return fence(tk, claim)
+	return checkClaimID(tk, claim)
 }
 
 // checkNotDenied keeps a run from completing a task that a reviewer denied: the
@@ -90,7 +90,7 @@ func checkNotDenied(rx *db.Rx, a task.Actor, tk *task.Task) error {
 // complete makes a task history unless it must prove its result: that has a
 // call of its own, see submit.
 func (tx *txn) complete(tk *task.Task, summary string) error {
-	if needed, err := tx.s.proves(&tx.Rx, tk); err != nil {
+	if needed, err := tx.s.needsResult(&tx.Rx, tk); err != nil {
 		return err
 	} else if needed {
 		return reviewNeededError(tk)

@@ -113,7 +113,7 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 	if err := s.allowedOwn(a, task.Read); err != nil {
 		return nil, err
 	}
-	if f.TaskID == 0 && s.ownOnly(a) {
+	if f.TaskID == 0 && s.isOwnTasksOnly(a) {
 		return nil, ownOnlyError(a)
 	}
 	if f.Limit < 1 || f.Limit > 500 {
@@ -122,7 +122,7 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 	f.Nouns = task.EventNouns(a.Role)
 	return read(ctx, s, func(rx *db.Rx) ([]task.Event, error) {
 		if f.TaskID != 0 {
-			if err := s.sees(rx, a, f.TaskID); err != nil {
+			if err := s.checkVisible(rx, a, f.TaskID); err != nil {
 				return nil, err
 			}
 			if _, err := rx.TaskBare(f.TaskID); err != nil {
@@ -160,7 +160,7 @@ func (s *Service) Overview(ctx context.Context, a task.Actor) (Overview, error) 
 		return Overview{}, err
 	}
 	o, err := s.overview(ctx)
-	if err == nil && s.ownOnly(a) {
+	if err == nil && s.isOwnTasksOnly(a) {
 		l := o.Loads[a.Name]
 		o = Overview{Loads: map[string]db.AgentLoad{a.Name: l}, Active: l.Queued + l.Working, Open: l.Queued + l.Working + l.Drafts}
 	}
@@ -174,7 +174,7 @@ func (s *Service) InFlight(ctx context.Context, a task.Actor) ([]task.ID, error)
 		return nil, err
 	}
 	list, err := s.inFlight.get(ctx, s, (*db.Rx).InFlight)
-	if err != nil || !s.ownOnly(a) {
+	if err != nil || !s.isOwnTasksOnly(a) {
 		return list, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (own []task.ID, err error) {

@@ -59,7 +59,7 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID, zone *
 		if p.Task, err = rx.TaskWhole(id); err != nil {
 			return err
 		}
-		for _, read := range []func(*db.Rx) error{p.family, p.work, p.around} {
+		for _, read := range []func(*db.Rx) error{p.readFamily, p.work, p.readNeighbors} {
 			if err := read(rx); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID, zone *
 	return p, err
 }
 
-func (p *TaskPage) family(rx *db.Rx) (err error) {
+func (p *TaskPage) readFamily(rx *db.Rx) (err error) {
 	id := p.Task.ID
 	if p.Ancestors, err = rx.Ancestors(id); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p *TaskPage) work(rx *db.Rx) (err error) {
 	return err
 }
 
-func (p *TaskPage) around(rx *db.Rx) (err error) {
+func (p *TaskPage) readNeighbors(rx *db.Rx) (err error) {
 	id := p.Task.ID
 	if p.Blockers, err = rx.Blockers(id); err != nil {
 		return err

@@ -33,8 +33,8 @@ func (s *Service) replan(ctx context.Context, a task.Actor, id task.ID,
 	})
 }
 
-// seenStep returns the step at a 0-based index if it is what the caller read.
-func seenStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
+// unchangedStep returns the step at a 0-based index if it is what the caller read.
+func unchangedStep(tk *task.Task, at int, seen task.StepSeen) (task.Step, error) {
 	st, err := stepAt(tk, at)
 	if err == nil && !seen.Matches(st) {
 		err = task.Errorf(task.Conflict, task.CodeStaleVersion, "Step %d of task %d has changed in the meantime: read it again", at+1, tk.ID)
@@ -78,7 +78,7 @@ func (s *Service) InsertStep(ctx context.Context, a task.Actor, id task.ID, at i
 // Errors: index out of range, stale, archived.
 func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, to int, seen task.StepSeen) (*task.Task, error) {
 	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(tk, from, seen)
+		st, err := unchangedStep(tk, from, seen)
 		if err == nil {
 			_, err = stepAt(tk, to)
 		}
@@ -94,7 +94,7 @@ func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, 
 // that it can be put back. Errors: index out of range, linked (409), stale.
 func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
 	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
-		st, err := seenStep(tk, at, seen)
+		st, err := unchangedStep(tk, at, seen)
 		if err != nil {
 			return nil, "", nil, err
 		}

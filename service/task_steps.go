@@ -117,7 +117,7 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {
-		st, err := seenStep(tk, at, seen)
+		st, err := unchangedStep(tk, at, seen)
 		if err != nil {
 			return err
 		}

@@ -244,7 +244,7 @@ func (s *Service) messages(ctx context.Context, a task.Actor, id task.ID,
 	}
 	var tk *task.Task
 	found, err := read(ctx, s, func(rx *db.Rx) (_ []task.Message, err error) {
-		if err := s.sees(rx, a, id); err != nil {
+		if err := s.checkVisible(rx, a, id); err != nil {
 			return nil, err
 		}
 		if tk, err = rx.TaskBare(id); err != nil {

@@ -21,7 +21,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 		return nil, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if err := s.sees(rx, a, id); err != nil {
+		if err := s.checkVisible(rx, a, id); err != nil {
 			return err
 		}
 		tk, err := rx.TaskBare(id)
@@ -161,7 +161,7 @@ func (w *diagnosis) waiting() error {
 				r.ID, h.Decision, displayName(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",
-				r.ID, w.clock(r.Approval.ExpiresAt), because(r.Approval.Why))
+				r.ID, w.clock(r.Approval.ExpiresAt), reasonSuffixColon(r.Approval.Why))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)
 		}

@@ -31,7 +31,7 @@ func (s *Service) TodoCall(ctx context.Context, a task.Actor, agent string, c ta
 	if err := s.allowedOwn(a, perm); err != nil {
 		return task.TodoAnswer{}, err
 	}
-	if agent != a.Name && s.ownOnly(a) {
+	if agent != a.Name && s.isOwnTasksOnly(a) {
 		return task.TodoAnswer{}, ownOnlyError(a)
 	}
 	if err := c.Check(); err != nil {

@@ -16,9 +16,9 @@ import (
 // workerRegistry knows the workers that have asked lately. It is only in memory: after
 // a restart they ask again.
 type workerRegistry struct {
-	bell  broadcast // of a run that may be startable
-	mu    sync.Mutex
-	known map[string]*knownWorker
+	bell    broadcast // of a run that may be startable
+	mu      sync.Mutex
+	workers map[string]*knownWorker
 }
 
 // knownWorker is one worker: a token under one name, with what it offers.
@@ -31,37 +31,37 @@ type knownWorker struct {
 
 const (
 	maxKnownWorkers = 1000            // workers remembered
-	lateAfter       = 2 * time.Minute // without a word a worker counts as away
+	workerAwayAfter = 2 * time.Minute // without a word a worker counts as away
 )
 
-func (c *workerRegistry) asked(a task.Actor, ask task.WorkerAsk, now task.Time) {
+func (c *workerRegistry) noteAsk(a task.Actor, ask task.WorkerAsk, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[string]*knownWorker{}
+	if c.workers == nil {
+		c.workers = map[string]*knownWorker{}
 	}
 	key := fmt.Sprintf("%d %q %q %q", a.TokenID, ask.Name, ask.Labels, ask.Runners) // machines may share token and name
-	if c.known[key] == nil && len(c.known) >= maxKnownWorkers {
+	if c.workers[key] == nil && len(c.workers) >= maxKnownWorkers {
 		c.forgetOldest()
 	}
-	c.known[key] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
+	c.workers[key] = &knownWorker{a.TokenID, ask.Labels, ask.Runners, now}
 }
 
 func (c *workerRegistry) forgetOldest() {
 	oldest := ""
-	for key, w := range c.known {
-		if oldest == "" || w.at < c.known[oldest].at {
+	for key, w := range c.workers {
+		if oldest == "" || w.at < c.workers[oldest].at {
 			oldest = key
 		}
 	}
-	delete(c.known, oldest)
+	delete(c.workers, oldest)
 }
 
-// lives notes a heartbeat of those who use a token.
-func (c *workerRegistry) lives(token task.ID, now task.Time) {
+// heartbeat notes a heartbeat of those who use a token.
+func (c *workerRegistry) heartbeat(token task.ID, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.known {
+	for _, h := range c.workers {
 		if h.token == token {
 			h.at = now
 		}
@@ -72,29 +72,29 @@ func (c *workerRegistry) lives(token task.ID, now task.Time) {
 func (c *workerRegistry) last(runner string, labels []string) (at task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.known {
-		if offers(h.labels, h.runs, runner, labels) {
+	for _, h := range c.workers {
+		if workerMatches(h.labels, h.runs, runner, labels) {
 			at = max(at, h.at)
 		}
 	}
 	return at
 }
 
-// offers reports whether a worker may execute runs of a runner.
-func offers(has, runners []string, runner string, labels []string) bool {
+// workerMatches reports whether a worker may execute runs of a runner.
+func workerMatches(has, runners []string, runner string, labels []string) bool {
 	if len(runners) > 0 && !slices.Contains(runners, runner) {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(has, l) })
 }
 
-// forWorkers reports whether workers execute the runs of an agent.
-func (s *Service) forWorkers(def task.Agent) bool { return s.runner(def.Runner).Worker }
+// runsOnWorkers reports whether workers execute the runs of an agent.
+func (s *Service) runsOnWorkers(def task.Agent) bool { return s.runner(def.Runner).Worker }
 
 // checkReachesRepository refuses runs of a task of a project that workers would execute: the
 // repository is on the server, and they cannot reach it.
 func (s *Service) checkReachesRepository(rx *db.Rx, def task.Agent, project string) error {
-	if project == "" || !s.forWorkers(def) {
+	if project == "" || !s.runsOnWorkers(def) {
 		return nil
 	}
 	p, err := rx.Project(project)
@@ -146,7 +146,7 @@ func (s *Service) noWorkerReasonForRunner(name string, now task.Time) string {
 		return ""
 	}
 	at := s.workers.last(name, r.Labels)
-	if at != 0 && now.Sub(at) < lateAfter {
+	if at != 0 && now.Sub(at) < workerAwayAfter {
 		return ""
 	}
 	who := "no worker for the runner " + name
@@ -188,13 +188,13 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	}
 	ctx = WithIdempotency(ctx, nil) // the answer holds a secret, which must not be stored
 	takes := func(def task.Agent, r Runner) bool {
-		return r.Worker && offers(ask.Labels, ask.Runners, def.Runner, r.Labels)
+		return r.Worker && workerMatches(ask.Labels, ask.Runners, def.Runner, r.Labels)
 	}
 	ctx, end := s.WhileValid(ctx, a)
 	defer end()
 	over := time.After(min(max(ask.Wait, 0), task.MaxWait))
 	for {
-		s.workers.asked(a, ask, s.Now())
+		s.workers.noteAsk(a, ask, s.Now())
 		bell := s.workers.bell.listen()
 		start, later, err := s.nextRun(ctx, a, ask.Parent, nil, takes)
 		if err != nil {
