@@ -198,7 +198,7 @@ func (s *store) measure(ctx context.Context, out *sheet, spec storeRow, d time.D
 	if spec.callers == 1 {
 		name = strings.TrimSuffix(name, "s")
 	}
-	limit, err := s.laps(d, func(d time.Duration) (lap, error) {
+	baseline, err := s.laps(d, func(d time.Duration) (lap, error) {
 		n, elapsed, err := s.limit.run(spec.work, spec.perTx, d)
 		return lap{ops: n, elapsed: elapsed}, err
 	})
@@ -211,9 +211,9 @@ func (s *store) measure(ctx context.Context, out *sheet, spec storeRow, d time.D
 	}
 	out.add(name, "/s", none, ours.rate())
 	out.add(name+": p99", "ms", none, millis(ours.percentile(0.99)))
-	out.add(name+": of the C limit", "%", spec.aim, 100*ours.rate()/limit.rate())
+	out.add(name+": of the C limit", "%", spec.aim, 100*ours.rate()/baseline.rate())
 	// If other programs use the machine, this share is more stable.
-	out.add(name+": of the C limit by CPU time", "%", none, 100*limit.cpuEach()/ours.cpuEach())
+	out.add(name+": of the C limit by CPU time", "%", none, 100*baseline.cpuEach()/ours.cpuEach())
 	return ours.rate(), nil
 }
 

@@ -41,7 +41,7 @@ const (
 )
 
 // patience is the limit of every wait: the machine may be busy.
-const patience = testkit.Patience
+const patience = testkit.Timeout
 
 func TestMain(m *testing.M) {
 	// A server in this process starts its helpers from this binary.

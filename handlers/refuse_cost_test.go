@@ -98,7 +98,7 @@ func TestABodyFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		"POST /api/tasks", "PATCH /api/tasks/:id", "PUT /api/tasks/:id/steps", "POST /api/agents/:id/reassign",
 		"POST /api/worker/runs/:id/events", "PUT /api/agents/:id", "POST /api/tasks/:id/complete",
 	}
-	routes = testkit.Few(2, routes)
+	routes = testkit.Sample(2, routes)
 	if testkit.Thorough() {
 		routes = s.routes()
 	}

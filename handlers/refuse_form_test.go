@@ -60,7 +60,7 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 		"/tasks", "/tasks/bulk", "/tasks/1/steps", "/tasks/1/blocked-by", "/tasks/1/resources", "/tasks/1/edit",
 		"/tasks/1/comments", "/agents/new/check", "/agents", "/approvals/approve", "/agents/coder/todo", "/inbox/snooze", "/login",
 	}
-	paths = testkit.Few(3, paths)
+	paths = testkit.Sample(3, paths)
 	if testkit.Thorough() {
 		paths = nil
 		for route := range inst.srv.perms {

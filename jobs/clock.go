@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	watchEvery = time.Second
-	jumpLimit  = 5 * time.Second // difference of wall and monotonic clock
-	stopLimit  = 5 * time.Second
-	lookLimit  = 2 * time.Second
+	watchEvery   = time.Second
+	jumpLimit    = 5 * time.Second // difference of wall and monotonic clock
+	stopLimit    = 5 * time.Second
+	checkTimeout = 2 * time.Second
 
 	// standByLimit is how long a job may wait for a leading server. A later
 	// tick can be skipped, because the next one follows soon.
 	standByLimit = 5 * time.Minute
-	// unequalClocks is how far the clock of the server that did a job may lag
+	// maxClockSkew is how far the clock of the server that did a job may lag
 	// behind ours. Cron lines fire at most once a minute.
-	unequalClocks = 30 * time.Second
+	maxClockSkew = 30 * time.Second
 )
 
 // clock runs the table of jobs. gocron stops firing after the wall clock steps
@@ -35,23 +35,23 @@ type clock struct {
 	note  func(job, time.Duration, error)
 	log   *slog.Logger
 	wall  func() time.Time            // stripped of its monotonic reading
-	look  func(context.Context) error // called on every turn of the watchdog
+	check func(context.Context) error // called on every turn of the watchdog
 	lead  func(context.Context) (context.Context, bool)
 	did   func(ctx context.Context, name string, since time.Time) (bool, error)
 
-	mu    sync.Mutex
-	cron  gocron.Scheduler
-	ids   map[string]gocron.Job
-	state map[string]*task.JobInfo
-	looks atomic.Int64 // Unix nanoseconds of the watchdog's last turn
-	ended chan struct{}
-	under sync.WaitGroup // running jobs; added to under mu while the context lasts
+	mu        sync.Mutex
+	cron      gocron.Scheduler
+	ids       map[string]gocron.Job
+	state     map[string]*task.JobInfo
+	lastCheck atomic.Int64 // Unix nanoseconds of the watchdog's last turn
+	ended     chan struct{}
+	running   sync.WaitGroup // running jobs; added to under mu while the context lasts
 }
 
 func newClock(table []job, loc *time.Location, note func(job, time.Duration, error), log *slog.Logger) (*clock, error) {
 	c := &clock{
 		table: table, loc: loc, note: note, log: log, wall: func() time.Time { return time.Now().Round(0) },
-		look:  func(context.Context) error { return nil },
+		check: func(context.Context) error { return nil },
 		did:   func(context.Context, string, time.Time) (bool, error) { return false, nil },
 		lead:  func(ctx context.Context) (context.Context, bool) { return ctx, true },
 		state: map[string]*task.JobInfo{}, ended: make(chan struct{}),
@@ -99,7 +99,7 @@ func (c *clock) start(ctx context.Context) error {
 	if err := c.build(ctx); err != nil {
 		return err
 	}
-	c.looks.Store(time.Now().UnixNano())
+	c.lastCheck.Store(time.Now().UnixNano())
 	go c.watch(ctx)
 	return nil
 }
@@ -175,7 +175,7 @@ func (c *clock) stop() {
 	cron := c.cron
 	c.mu.Unlock()
 	done := make(chan struct{})
-	go func() { c.under.Wait(); close(done) }()
+	go func() { c.running.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(stopLimit):
@@ -189,10 +189,10 @@ func (c *clock) stop() {
 // due runs a job that is due, if this server is responsible for it. gocron's
 // own elector decides for a whole schedule, but some jobs run on every server.
 func (c *clock) due(ctx context.Context, jb job) {
-	if !jb.each {
+	if !jb.everyServer {
 		lead, ok := c.lead(ctx)
 		if !ok && jb.cron != "" {
-			c.standBy(ctx, jb)
+			c.runIfLeaderLate(ctx, jb)
 		}
 		if !ok {
 			return
@@ -202,17 +202,17 @@ func (c *clock) due(ctx context.Context, jb job) {
 	c.once(ctx, jb)
 }
 
-// standBy runs a job that is due on another server if this server becomes the
+// runIfLeaderLate runs a job that is due on another server if this server becomes the
 // leader soon and the other has not run it: there may be no leader when the job
 // is due. Jobs that run every few seconds do not need this.
-func (c *clock) standBy(ctx context.Context, jb job) {
+func (c *clock) runIfLeaderLate(ctx context.Context, jb job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
-	since := c.wall().Add(-unequalClocks)
-	c.under.Go(func() {
+	since := c.wall().Add(-maxClockSkew)
+	c.running.Go(func() {
 		waits, over := context.WithTimeout(ctx, standByLimit)
 		defer over()
 		for sleep.For(waits, watchEvery) {
@@ -246,8 +246,8 @@ func (c *clock) once(ctx context.Context, jb job) {
 		return
 	}
 	info.Running = true
-	c.under.Add(1)
-	defer c.under.Done()
+	c.running.Add(1)
+	defer c.running.Done()
 	c.mu.Unlock()
 
 	start := time.Now()
@@ -309,7 +309,7 @@ func (c *clock) infos() []task.JobInfo {
 }
 
 func (c *clock) alive() bool {
-	return time.Since(time.Unix(0, c.looks.Load())) < 30*time.Second
+	return time.Since(time.Unix(0, c.lastCheck.Load())) < 30*time.Second
 }
 
 // watch compares the progress of the wall clock and the monotonic clock every
@@ -318,28 +318,28 @@ func (c *clock) watch(ctx context.Context) {
 	defer close(c.ended)
 	mono, wall := time.Now(), c.wall()
 	for sleep.For(ctx, watchEvery) {
-		c.looked(ctx)
+		c.checkClock(ctx)
 		now, nowWall := time.Now(), c.wall()
 		drift := nowWall.Sub(wall) - now.Sub(mono)
 		if drift > jumpLimit || drift < -jumpLimit {
-			c.jumped(ctx, wall, nowWall)
+			c.handleJump(ctx, wall, nowWall)
 		}
 		mono, wall = now, nowWall
-		c.looks.Store(now.UnixNano())
+		c.lastCheck.Store(now.UnixNano())
 	}
 }
 
-// looked records that the server is running. If the database cannot be written,
+// checkClock records that the server is running. If the database cannot be written,
 // the next turn retries.
-func (c *clock) looked(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+func (c *clock) checkClock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	if err := c.look(ctx); err != nil && ctx.Err() == nil {
+	if err := c.check(ctx); err != nil && ctx.Err() == nil {
 		c.log.Error("failed to check the clock", "error", err)
 	}
 }
 
-func (c *clock) jumped(ctx context.Context, from, to time.Time) {
+func (c *clock) handleJump(ctx context.Context, from, to time.Time) {
 	c.log.Warn("the wall clock jumped; building the schedule again", "from", from, "to", to)
 	c.mu.Lock()
 	err := c.rebuild(ctx)
@@ -350,14 +350,14 @@ func (c *clock) jumped(ctx context.Context, from, to time.Time) {
 		return
 	}
 	for _, jb := range table {
-		if jb.cron != "" && passed(jb.cron, loc, from, to) {
+		if jb.cron != "" && firedBetween(jb.cron, loc, from, to) {
 			go c.due(ctx, jb)
 		}
 	}
 }
 
-// passed reports whether a cron line fires between two times.
-func passed(line string, loc *time.Location, from, to time.Time) bool {
+// firedBetween reports whether a cron line fires between two times.
+func firedBetween(line string, loc *time.Location, from, to time.Time) bool {
 	next := nextTime(line, loc, from)
 	return !next.IsZero() && !next.After(to)
 }

@@ -43,19 +43,19 @@ func (w *wallCron) Next(last time.Time) time.Time {
 		if floating.IsZero() {
 			return floating
 		}
-		if at := w.real(floating); at.After(last) {
+		if at := w.zoneTime(floating); at.After(last) {
 			return at
 		}
 	}
 	return time.Time{}
 }
 
-// real converts a wall clock time to a time in the zone. If the clock shows it
+// zoneTime converts a wall clock time to a time in the zone. If the clock shows it
 // twice, it returns the first one, so that a schedule that is rebuilt between
 // the two neither repeats nor skips it.
-func (w *wallCron) real(f time.Time) time.Time {
+func (w *wallCron) zoneTime(f time.Time) time.Time {
 	t := time.Date(f.Year(), f.Month(), f.Day(), f.Hour(), f.Minute(), f.Second(), 0, w.loc)
-	if !shows(t, f) {
+	if !hasWallTime(t, f) {
 		// The wall clock skips f: the gap ends where the next zone period begins.
 		_, end := t.Add(-4 * time.Hour).ZoneBounds()
 		return end
@@ -67,11 +67,11 @@ func (w *wallCron) real(f time.Time) time.Time {
 	_, now := t.Zone()
 	_, before := start.Add(-time.Second).Zone()
 	first := t.Add(time.Duration(now-before) * time.Second)
-	if first.Before(start) && shows(first, f) {
+	if first.Before(start) && hasWallTime(first, f) {
 		return first
 	}
 	return t
 }
 
-// shows reports whether the wall clock at t reads f.
-func shows(t, f time.Time) bool { return t.Hour() == f.Hour() && t.Minute() == f.Minute() }
+// hasWallTime reports whether the wall clock at t reads f.
+func hasWallTime(t, f time.Time) bool { return t.Hour() == f.Hour() && t.Minute() == f.Minute() }

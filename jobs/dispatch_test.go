@@ -184,7 +184,7 @@ func TestRunLease(t *testing.T) {
 		testkit.EventuallyWithin(inst.t, patience, "the lease is renewed", func() bool {
 			return inst.run(f.RunID).LeaseExpires.Sub(start.LeaseExpires) > time.Second
 		})
-		if err := inst.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.endExpired(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := inst.run(f.RunID).Status; got != task.RunRunning {
@@ -200,7 +200,7 @@ func TestRunLease(t *testing.T) {
 		inst.create("coder")
 		f := inst.next()
 		testkit.EventuallyWithin(inst.t, patience, "the lease expires", func() bool { return inst.run(f.RunID).LeaseExpires < inst.svc.Now() })
-		if err := inst.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.endExpired(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := inst.run(f.RunID); got.Status != task.RunRunning || f.ctx.Err() != nil {
@@ -247,7 +247,7 @@ func TestRunLease(t *testing.T) {
 		if inst.jobs, err = New(inst.opt); err != nil {
 			t.Fatal(err)
 		}
-		if err := inst.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.endExpired(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := inst.run(start.Run.ID); got.State().String() != "failed/lost" {

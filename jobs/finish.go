@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	firstRetry = 50 * time.Millisecond // before storing the end of a run again
-	lastRetry  = 5 * time.Second
-	toldEvery  = time.Minute
+	firstRetry  = 50 * time.Millisecond // before storing the end of a run again
+	lastRetry   = 5 * time.Second
+	logInterval = time.Minute
 )
 
 // finish stores the end of a run, however long the database is busy, full or
@@ -29,7 +29,7 @@ func (j *Jobs) finish(r *task.Run, out supervise.Outcome, s *sink) {
 		if err == nil {
 			return
 		}
-		if time.Since(told) >= toldEvery {
+		if time.Since(told) >= logInterval {
 			s.log.Error("failed to store the end of the run; trying again", "error", err)
 			told = time.Now()
 		}

@@ -34,7 +34,7 @@ func TestTheEndOfARunIsStoredAsSoonAsPossible(t *testing.T) {
 	if got := r.State().String(); got != "running/working" {
 		t.Fatalf("got %s", got)
 	}
-	if err := inst.jobs.reap(t.Context()); err != nil {
+	if err := inst.jobs.endExpired(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	testkit.EventuallyWithin(inst.t, patience, "the lease is renewed meanwhile", func() bool {

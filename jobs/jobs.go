@@ -48,8 +48,8 @@ type job struct {
 	name, about string
 	every       time.Duration // alternative to cron
 	cron        string
-	each        bool // runs on each server of a shared database, not only on the leader
-	keep        bool // record each run in the database, for jobs that run rarely
+	everyServer bool // runs on each server of a shared database, not only on the leader
+	recorded    bool // record each run in the database, for jobs that run rarely
 	run         func(context.Context) error
 }
 
@@ -63,16 +63,16 @@ func (j *Jobs) table(p *Plan) []job {
 		{name: "claims", about: "releases claims whose lease has expired", every: 5 * time.Second, run: count(svc.ReleaseExpired)},
 		{name: "approvals", about: "expires approvals that were not given in time", every: 15 * time.Second, run: count(svc.ExpireApprovals)},
 		{name: "snoozes", about: "returns snoozed items to the inbox", every: 5 * time.Second, run: count(svc.WakeSnoozed)},
-		{name: "reaper", about: "stops runs whose runner sent no heartbeat", every: reapEvery, run: j.reap},
-		{name: "tokens", about: "records when tokens were last used", every: time.Minute, each: true, run: svc.FlushTokenUse},
+		{name: "reaper", about: "stops runs whose runner sent no heartbeat", every: reapEvery, run: j.endExpired},
+		{name: "tokens", about: "records when tokens were last used", every: time.Minute, everyServer: true, run: svc.FlushTokenUse},
 		{name: "statistics", about: "aggregates runs by hour", every: 5 * time.Minute, run: svc.RollUp},
-		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, keep: true, run: svc.Sweep},
+		{name: "sweep", about: "drops old sessions, answers and transcripts", every: time.Hour, recorded: true, run: svc.Sweep},
 		{name: "reviews", about: "reminds of results that have waited too long for people", every: time.Minute, run: count(svc.RemindReviewers)},
 		{
 			name: "branches", about: "deletes the branches of tasks that were merged long ago",
-			every: time.Hour, keep: true, run: count(svc.RetireBranches),
+			every: time.Hour, recorded: true, run: count(svc.RetireBranches),
 		},
-		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, each: true, keep: true, run: j.folders},
+		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour, everyServer: true, recorded: true, run: j.folders},
 	}
 	if p.Enabled {
 		list = append([]job{{name: task.JobTick, about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)
@@ -80,15 +80,15 @@ func (j *Jobs) table(p *Plan) []job {
 	if p.Backup.Cron != "" {
 		list = append(list, job{
 			name: task.JobBackup, about: "writes the whole instance to an archive",
-			cron: p.Backup.Cron, keep: true, run: j.backup,
+			cron: p.Backup.Cron, recorded: true, run: j.backup,
 		})
 	}
 	return list
 }
 
 const (
-	reapEvery    = 5 * time.Second
-	recoverAgain = 2 * time.Second // while the store cannot be written at startup
+	reapEvery       = 5 * time.Second
+	recoverInterval = 2 * time.Second // while the store cannot be written at startup
 )
 
 // Jobs runs the background jobs and executes runs. It is safe for concurrent
@@ -130,7 +130,7 @@ func New(opt Options) (*Jobs, error) {
 		opt.Secrets = func() []string { return nil }
 	}
 	if opt.TryAgain == nil {
-		opt.TryAgain = tryAgain
+		opt.TryAgain = retryDelay
 	}
 	j := &Jobs{opt: opt, log: opt.Log, started: time.Now().Round(0), busy: map[task.ID]bool{}}
 	j.plan.Store(&opt.Plan)
@@ -143,7 +143,7 @@ func New(opt Options) (*Jobs, error) {
 	if j.clock, err = newClock(j.table(&opt.Plan), opt.Plan.Location, j.note, opt.Log); err != nil {
 		return nil, err
 	}
-	j.clock.look, j.clock.lead, j.clock.did = opt.Service.CheckClock, opt.Service.Lead, opt.Service.JobDone
+	j.clock.check, j.clock.lead, j.clock.did = opt.Service.CheckClock, opt.Service.Lead, opt.Service.JobDone
 	if opt.Now != nil {
 		j.clock.wall = func() time.Time { return opt.Now().Round(0) }
 	}
@@ -162,7 +162,7 @@ func (j *Jobs) Start(ctx context.Context) error {
 	}
 	j.loops.Go(func() { j.opt.Service.Follow(j.ctx) })
 	j.loops.Go(func() {
-		if j.recovered(unwell) {
+		if j.waitRecovered(unwell) {
 			j.dispatch()
 		}
 	})
@@ -174,13 +174,13 @@ func (j *Jobs) Start(ctx context.Context) error {
 	return nil
 }
 
-// recovered retries ending the runs of the previous server until the store can
+// waitRecovered retries ending the runs of the previous server until the store can
 // be written, for example if the disk was full at startup. It returns false if
 // the clock stops before that.
-func (j *Jobs) recovered(err error) bool {
+func (j *Jobs) waitRecovered(err error) bool {
 	for err != nil {
 		j.log.Error("runs of the former server not ended yet; nothing is started before", "error", err)
-		if !sleep.For(j.ctx, recoverAgain) {
+		if !sleep.For(j.ctx, recoverInterval) {
 			return false
 		}
 		err = j.recover(j.ctx)
@@ -219,7 +219,7 @@ func (j *Jobs) note(jb job, took time.Duration, err error) {
 	if err != nil {
 		j.log.Error("job failed", "job", jb.name, "error", err)
 	}
-	if !jb.keep {
+	if !jb.recorded {
 		return
 	}
 	if err := j.opt.Service.NoteJob(j.ctx, jb.name, took, err); err != nil {

@@ -26,8 +26,8 @@ const (
 	maxTries  = 12 // in about an hour
 )
 
-// tryAgain returns the delay before the next attempt; negative: never.
-func tryAgain(tries int) time.Duration {
+// retryDelay returns the delay before the next attempt; negative: never.
+func retryDelay(tries int) time.Duration {
 	if tries >= maxTries {
 		return -1
 	}

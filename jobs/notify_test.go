@@ -173,7 +173,7 @@ func TestRetriesContinueForAboutAnHour(t *testing.T) {
 	var all time.Duration
 	n := 1
 	for ; ; n++ {
-		d := tryAgain(n)
+		d := retryDelay(n)
 		if d < 0 {
 			break
 		}

@@ -16,8 +16,8 @@ var _ supervise.Permitter = (*sink)(nil)
 // end.
 func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (supervise.PermissionAnswer, error) {
 	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
+	case s.permissionSlot <- struct{}{}:
+		defer func() { <-s.permissionSlot }()
 	case <-ctx.Done():
 		return supervise.PermissionAnswer{}, context.Cause(ctx)
 	}

@@ -37,12 +37,12 @@ type sink struct {
 
 	folder string // the run's folder
 
-	asking     chan struct{} // capacity one: the pending permission request
-	unanswered bool          // a request has expired; guarded by asking
+	permissionSlot chan struct{} // capacity one: the pending permission request
+	unanswered     bool          // a request has expired; guarded by asking
 }
 
 func newSink(j *Jobs, r *task.Run, log *slog.Logger) *sink {
-	return &sink{j: j, run: r, log: log, folder: r.FolderName(), asking: make(chan struct{}, 1)}
+	return &sink{j: j, run: r, log: log, folder: r.FolderName(), permissionSlot: make(chan struct{}, 1)}
 }
 
 // Started records the process. An error, such as a lost lease, stops the run.

@@ -18,10 +18,10 @@ func (j *Jobs) tick(cause string) func(context.Context) error {
 	}
 }
 
-// reap ends runs whose lease has expired because nobody executes them. Runs of
+// endExpired ends runs whose lease has expired because nobody executes them. Runs of
 // this process have a supervisor; their lease expires only if it could not be
 // renewed, and the next heartbeat renews it.
-func (j *Jobs) reap(ctx context.Context) error {
+func (j *Jobs) endExpired(ctx context.Context) error {
 	list, err := j.opt.Service.LeaseLost(ctx)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (j *Jobs) reap(ctx context.Context) error {
 		if busy[r.TaskID] {
 			continue
 		}
-		if err := j.lose(ctx, r, "its runner sent no heartbeat", j.opt.Service.LoseLate); err != nil {
+		if err := j.endLost(ctx, r, "its runner sent no heartbeat", j.opt.Service.LoseLate); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (j *Jobs) recover(ctx context.Context) error {
 		if r.Worker != 0 {
 			continue // its worker may still be running; the lease decides
 		}
-		if err := j.lose(ctx, r, "the server ended while it ran", j.opt.Service.LoseRun); err != nil {
+		if err := j.endLost(ctx, r, "the server ended while it ran", j.opt.Service.LoseRun); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (j *Jobs) recover(ctx context.Context) error {
 	return nil
 }
 
-func (j *Jobs) lose(ctx context.Context, r *task.Run, reason string, end func(context.Context, *task.Run, string) error) error {
+func (j *Jobs) endLost(ctx context.Context, r *task.Run, reason string, end func(context.Context, *task.Run, string) error) error {
 	killed, err := j.killOrphan(ctx, r)
 	if err != nil {
 		j.log.Error("failed to kill an orphaned process", "run_id", r.ID, "error", err)

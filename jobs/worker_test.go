@@ -63,7 +63,7 @@ func TestASuspendedServerDoesNotExpireLeasesOfWorkers(t *testing.T) {
 	}
 	inst.clock.Forward(8 * time.Hour)
 	for range 3 {
-		if err := inst.jobs.reap(t.Context()); err != nil {
+		if err := inst.jobs.endExpired(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := inst.svc.ReleaseExpired(t.Context()); n != 0 || err != nil {

@@ -122,10 +122,10 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 	if q == "" {
 		return nil, nil
 	}
-	m, hits, limit := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
+	m, hits, best := task.NewMatcher(q), make(map[task.ID]task.Hit, len(tasks)), map[task.ID]int{}
 	show := func(id task.ID, t task.HitText) {
-		if list, n := m.Excerpt(t.Text, excerptBytes); n > limit[id] {
-			limit[id] = n
+		if list, n := m.Excerpt(t.Text, excerptBytes); n > best[id] {
+			best[id] = n
 			hits[id] = task.Hit{Title: hits[id].Title, Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
 		}
 	}
@@ -139,7 +139,7 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 		for _, t := range texts {
 			show(tk.ID, t)
 		}
-		if !m.All(limit[tk.ID]) {
+		if !m.All(best[tk.ID]) {
 			rest = append(rest, tk.ID)
 		}
 	}

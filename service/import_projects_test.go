@@ -31,8 +31,8 @@ func TestProjectsAreExportedAndImported(t *testing.T) {
 	equal(t, "project", now.Project, "web")
 	equal(t, "waiting for", now.WaitingFor, task.WaitingFor(""))
 	equal(t, "a canceled task keeps its project", inst.task(canceled).Project, "web")
-	if len(plan.Report.Left) != 1 || !strings.Contains(plan.Report.Left[0].What, "has to be completed again") {
-		t.Errorf("got omitted %v", plan.Report.Left)
+	if len(plan.Report.Omitted) != 1 || !strings.Contains(plan.Report.Omitted[0].What, "has to be completed again") {
+		t.Errorf("got omitted %v", plan.Report.Omitted)
 	}
 	must(inst.s.CompleteTask(inst.ctx(), maya, tk.ID, "again", 0))
 	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitsReview)

@@ -90,7 +90,7 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 		reviewers("projects.json", "project "+one.Key, one.Review)
 	}
 	if n := len(here) + added; n > task.MaxProjects {
-		p.Report.Bad("projects.json", "would make %d projects, more than %d", n, task.MaxProjects)
+		p.Report.AddProblem("projects.json", "would make %d projects, more than %d", n, task.MaxProjects)
 	}
 	for _, it := range p.Items {
 		switch key := it.Task.Project; {
@@ -98,7 +98,7 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 		case it.Task.Status == task.Done:
 			p.Report.Note(it.Where, "done tasks of project %s lose it: their results are not exported, and a done task of a project has one", key)
 		case !known[key]:
-			p.Report.Bad(it.Where+".project", "there is no project %s: add its projects.json, or create it", key)
+			p.Report.AddProblem(it.Where+".project", "there is no project %s: add its projects.json, or create it", key)
 		}
 		if policy := it.Task.Policy; policy != nil && !it.Task.Status.Archived() {
 			reviewers(it.Where, "tasks", *policy)
@@ -118,7 +118,7 @@ type ownerResolver struct {
 func (o *ownerResolver) options() {
 	check := func(flag, agent string) {
 		if _, err := o.s.knownAgent("", agent); err != nil {
-			o.p.Report.Bad(flag, "%s", err)
+			o.p.Report.AddProblem(flag, "%s", err)
 		}
 	}
 	if o.opt.Owner != "" {
@@ -162,7 +162,7 @@ func (o *ownerResolver) resolve(it *exchange.Item) {
 		return
 	}
 	if err := o.s.checkOwner("owner", t.Owner, t.Status); err != nil {
-		o.p.Report.Bad(it.Where+".owner", "%s", err)
+		o.p.Report.AddProblem(it.Where+".owner", "%s", err)
 	}
 }
 
@@ -218,10 +218,10 @@ func (o *ownerResolver) reportUnknown() {
 	for _, name := range slices.Sorted(maps.Keys(o.unknown)) {
 		c := o.unknown[name]
 		if name == "" {
-			o.p.Report.Bad("owner", "tasks without one: %d (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
+			o.p.Report.AddProblem("owner", "tasks without one: %d (first: %s); give --owner AGENT (%s)", c.N, c.First, known)
 			continue
 		}
-		o.p.Report.Bad("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)",
+		o.p.Report.AddProblem("owner", "unknown agent %q, tasks: %d (first: %s); give --map '%s=AGENT' or --owner AGENT (%s)",
 			name, c.N, c.First, name, known)
 	}
 }

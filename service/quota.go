@@ -30,7 +30,7 @@ const (
 // that one of them leaves room for all others.
 var quotaLimits = [quotaKinds]struct {
 	name  string // in errors, metrics and the documentation
-	limit float64
+	max   float64
 	per   time.Duration // 0: at a time
 	words string        // what is counted
 }{
@@ -73,7 +73,7 @@ func (u quotaUse) left(of quota, now task.Time) float64 {
 	if lim.per == 0 {
 		return u.n
 	}
-	return max(0, u.n-max(0, now.Sub(u.at)).Seconds()*lim.limit/lim.per.Seconds())
+	return max(0, u.n-max(0, now.Sub(u.at)).Seconds()*lim.max/lim.per.Seconds())
 }
 
 // quotaKeys are those that a caller's use counts for: of the token and of the
@@ -96,7 +96,7 @@ func (q *quotas) take(a task.Actor, of quota, n float64, now task.Time) (back fu
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, k := range keys {
-		if over := q.used[k].left(of, now) + n - quotaLimits[of].limit; over > 0 {
+		if over := q.used[k].left(of, now) + n - quotaLimits[of].max; over > 0 {
 			q.refused[of].Add(1)
 			return func() {}, quotaError(k, over)
 		}
@@ -140,13 +140,13 @@ func quotaError(k quotaKey, over float64) error {
 		who = "one person"
 	}
 	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: at most %.0f %s %s",
-		lim.name, who, lim.limit, lim.words, quotaSpans[lim.per])
+		lim.name, who, lim.max, lim.words, quotaSpans[lim.per])
 	if lim.per == 0 {
 		e.Retry = 5
 		e.Message += "; end one of them, or try again in 5 s"
 		return e
 	}
-	e.Retry = int(math.Ceil(over / lim.limit * lim.per.Seconds()))
+	e.Retry = int(math.Ceil(over / lim.max * lim.per.Seconds()))
 	e.Message += fmt.Sprintf("; free again in %s", time.Duration(e.Retry)*time.Second)
 	return e
 }
@@ -203,7 +203,7 @@ type QuotaInfo struct {
 func (s *Service) Quotas() []QuotaInfo {
 	list := make([]QuotaInfo, quotaKinds)
 	for i, lim := range quotaLimits {
-		list[i] = QuotaInfo{lim.name, lim.words, quotaAmount(int64(lim.limit)) + " " + quotaSpans[lim.per], s.quotas.refused[i].Load()}
+		list[i] = QuotaInfo{lim.name, lim.words, quotaAmount(int64(lim.max)) + " " + quotaSpans[lim.per], s.quotas.refused[i].Load()}
 	}
 	return list
 }

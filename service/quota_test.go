@@ -40,11 +40,11 @@ func TestQuotas(t *testing.T) {
 			t.Parallel()
 			now := start
 			var q quotas
-			back, err := q.take(token, of, lim.limit, now)
+			back, err := q.take(token, of, lim.max, now)
 			ok(t, err)
 			_, err = q.take(token, of, 1, now)
-			e := refusal(t, err, lim.name, fmt.Sprintf("%.0f", lim.limit), "one token")
-			_, err = q.take(other, of, lim.limit, now)
+			e := refusal(t, err, lim.name, fmt.Sprintf("%.0f", lim.max), "one token")
+			_, err = q.take(other, of, lim.max, now)
 			ok(t, err)
 			equal(t, "counted refusals", q.refused[of].Load(), 1)
 			if lim.per == 0 {
@@ -93,7 +93,7 @@ func TestQuotas(t *testing.T) {
 		for _, n := range got {
 			sum += n
 		}
-		equal(t, "streams", sum, int(quotaLimits[quotaStreams].limit))
+		equal(t, "streams", sum, int(quotaLimits[quotaStreams].max))
 	})
 	t.Run("counters of idle tokens are dropped", func(t *testing.T) {
 		t.Parallel()

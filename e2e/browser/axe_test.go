@@ -56,7 +56,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			s := newSample(t)
 			b := withAxe(s.tab())
 			b.expect("404")
-			for i, p := range testkit.Few(8, only(s.pages())) {
+			for i, p := range testkit.Sample(8, only(s.pages())) {
 				if i%parts == part {
 					examine(t, b, p, seen(i/parts+part))
 				}
@@ -70,7 +70,7 @@ func TestPausedAndSignedOutPagesAreAccessible(t *testing.T) {
 	s := newSample(t)
 	b := withAxe(s.tab())
 	ok(t, s.pause())
-	for i, p := range testkit.Few(5, only(s.pausedPages())) {
+	for i, p := range testkit.Sample(5, only(s.pausedPages())) {
 		examine(t, b, p, seen(i))
 	}
 	i := 0

@@ -107,7 +107,7 @@ func (s *sample) pressEach(t *testing.T, pressed map[string]bool, where map[stri
 				}
 			}
 		}
-		few := testkit.Few(6, slices.Sorted(maps.Keys(where)))
+		few := testkit.Sample(6, slices.Sorted(maps.Keys(where)))
 		maps.DeleteFunc(where, func(what, _ string) bool { return !slices.Contains(few, what) })
 	}
 	var todo []string

@@ -134,7 +134,7 @@ func TestTabReachesEverythingVisibly(t *testing.T) {
 	must(inst.svc.Ask(ctx, task.Actor{Name: "scout", Role: task.RoleAgent},
 		inst.create(task.New{Title: "Ask", Owner: "scout"}).ID, "Why?", false))
 	b := inst.tab()
-	for _, p := range testkit.Few(3, []string{
+	for _, p := range testkit.Sample(3, []string{
 		"/", "/queues", path(tk.ID, ""), "/approvals/" + r.ID.String(), "/tasks/new", "/agents/coder", "/settings",
 	}) {
 		b.open(p)

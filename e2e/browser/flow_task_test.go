@@ -125,7 +125,7 @@ func TestHostileTextsAreShownAsText(t *testing.T) {
 	})
 	must(inst.svc.Comment(ctx, inst.maya, tk.ID, hostile+" <javascript:alert(6)> [a](data:text/html,<script>alert(7)</script>)"))
 	b := inst.tab()
-	for _, p := range testkit.Few(3, []string{
+	for _, p := range testkit.Sample(3, []string{
 		"/queues", "/tasks", path(tk.ID, ""), path(tk.ID, "/edit"), path(tk.ID, "/move"),
 		path(tk.ID, "/steps/0/edit"), path(tk.ID, "/cancel"), "/tasks?q=%3Cscript%3Ealert(1)%3C/script%3E",
 	}) {

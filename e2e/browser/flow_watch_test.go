@@ -45,7 +45,7 @@ func TestFilteredPagesAreQuiet(t *testing.T) {
 	t.Parallel()
 	s := newSample(t)
 	b := s.tab()
-	for _, p := range testkit.Few(3, []string{
+	for _, p := range testkit.Sample(3, []string{
 		"/", "/queues?agent=coder", "/queues?status=waiting", "/tasks?q=release", "/tasks?status=failed&agent=coder", "/approvals",
 		"/runs?status=failed&agent=coder", "/runs?task=" + s.failed.String(), "/history?q=first&status=done",
 		"/tasks/new?owner=coder", "/tasks/new?follow=" + s.canceled.String(),

@@ -145,7 +145,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 		}
 		pages = append(pages, each...)
 	}
-	for _, p := range testkit.Few(10, pages) {
+	for _, p := range testkit.Sample(10, pages) {
 		b.open(p)
 		eval[chromedp.Void](b, `void document.querySelectorAll("details").forEach(d => d.open = true)`)
 		if v := eval[string](b, injected); v != "" {

@@ -27,7 +27,7 @@ func TestLongNamesFitTheirPlace(t *testing.T) {
 	}
 	tk := must(inst.svc.CreateTask(ctx, inst.maya, in))
 	b := inst.tab()
-	for _, path := range testkit.Few(2, []string{"/queues", "/", "/tasks/" + tk.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
+	for _, path := range testkit.Sample(2, []string{"/queues", "/", "/tasks/" + tk.ID.String(), "/tasks", "/agents/" + long, "/scheduler"}) {
 		b.open(path)
 		eval[struct{}](b, `(document.querySelectorAll(".danger-zone").forEach(d => d.open = true), {})`)
 		for _, width := range []int64{1280, 390, 320} {

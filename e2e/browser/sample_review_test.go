@@ -155,7 +155,7 @@ func TestPagesOfReviewsAreAccessible(t *testing.T) {
 	s := newReviewSample(t).merging().discussed()
 	b := withAxe(s.tab())
 	b.expect("422")
-	for i, p := range testkit.Few(8, only(s.pages())) {
+	for i, p := range testkit.Sample(8, only(s.pages())) {
 		examine(t, b, p, seen(i))
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a page may take to show what a test waits for.
-const patience = testkit.Patience
+const patience = testkit.Timeout
 
 // tab is one person's browser: its own cookies, one page.
 type tab struct {

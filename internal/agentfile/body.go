@@ -50,11 +50,11 @@ func (p *parser) prompt(o outline) {
 		p.warn(o.intro, "Move it below `## System Prompt`, or remove that heading so that the whole body is the prompt",
 			"this text is above the first section and is not part of the prompt")
 	}
-	p.swallowed(s)
+	p.explainMissing(s)
 }
 
-// swallowed explains why a section whose heading level is too low is missing.
-func (p *parser) swallowed(prompt *section) {
+// explainMissing explains why a section whose heading level is too low is missing.
+func (p *parser) explainMissing(prompt *section) {
 	for i, l := range scan(texts(prompt.lines), prompt.line+1).sections {
 		name := key(l.name)
 		missing := name == secDescription && p.a.Description == "" || name == secTools && p.seen["tools"] == 0

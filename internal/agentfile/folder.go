@@ -33,7 +33,7 @@ type Folder struct {
 
 	mu      sync.Mutex // held while the folder is read or written
 	checked *Options   // options with which the agents were checked
-	good    map[string]task.Agent
+	valid   map[string]task.Agent
 	changed map[string]bool // IDs that Watch has not reported yet
 	kick    chan struct{}   // wakes Watch when changed grows
 }
@@ -60,7 +60,7 @@ func Open(dir string, opt func() *Options, log *slog.Logger) (*Folder, error) {
 	}
 	f := &Folder{
 		dir: dir, opt: opt, log: log, rescan: rescanEvery,
-		good: map[string]task.Agent{}, changed: map[string]bool{}, kick: make(chan struct{}, 1),
+		valid: map[string]task.Agent{}, changed: map[string]bool{}, kick: make(chan struct{}, 1),
 	}
 	f.snap.Store(&snapshot{})
 	if err := f.reload(); err != nil {
@@ -143,11 +143,11 @@ func (f *Folder) reloadLocked() error {
 // cannot start anything with them is no longer served, as after a restart of
 // the server.
 func (f *Folder) recheck() {
-	for id, was := range f.good {
+	for id, was := range f.valid {
 		now := Parse(id, was.Text, *f.checked)
 		now.LoadedAt = was.LoadedAt
-		if f.good[id] = now; now.Status == task.AgentInvalid {
-			delete(f.good, id)
+		if f.valid[id] = now; now.Status == task.AgentInvalid {
+			delete(f.valid, id)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (f *Folder) note(old, next *snapshot) {
 	}
 	for id := range was {
 		f.changed[id] = true
-		delete(f.good, id)
+		delete(f.valid, id)
 		f.log.Info("agent removed", "agent", id)
 	}
 	if !slices.Equal(old.problems, next.problems) {

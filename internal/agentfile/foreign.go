@@ -94,7 +94,7 @@ func (p *parser) toolItems(f field) ([]item, bool) {
 	}
 	if len(items) == 0 && len(m.Values) > 0 {
 		p.fatal(f.line, "There all other tools are allowed; here each is named. Write `tools: "+
-			strings.Join(p.others(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
+			strings.Join(p.remainingTools(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
 		return nil, false
 	}
 	return items, true
@@ -106,8 +106,8 @@ func (p *parser) disallow(text string) {
 	}
 }
 
-// others returns the harmless tools that are not disallowed.
-func (p *parser) others() []string {
+// remainingTools returns the harmless tools that are not disallowed.
+func (p *parser) remainingTools() []string {
 	return slices.DeleteFunc([]string{"read", "list", "glob", "grep", "fetch"},
 		func(t string) bool { return slices.Contains(p.disallowed, t) })
 }
@@ -153,7 +153,7 @@ func (p *parser) settleModel() {
 	switch {
 	case slices.Contains(models, name):
 	case kind.ForeignModels && slices.Contains(modelAliases, name):
-		p.a.Model = onlyOne(models, name)
+		p.a.Model = uniqueMatch(models, name)
 		if p.a.Model != "" {
 			p.warn(line, "Write the full name to avoid this warning",
 				"the model %s is a short name of Claude Code; %s is used", task.Quote(name), task.Quote(p.a.Model))
@@ -167,9 +167,9 @@ func (p *parser) settleModel() {
 	}
 }
 
-// onlyOne returns the only name that contains a word, "" if there are none or
+// uniqueMatch returns the only name that contains a word, "" if there are none or
 // several.
-func onlyOne(names []string, word string) (found string) {
+func uniqueMatch(names []string, word string) (found string) {
 	for _, n := range names {
 		if strings.Contains(strings.ToLower(n), word) {
 			if found != "" {

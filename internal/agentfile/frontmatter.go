@@ -46,7 +46,7 @@ func (p *parser) frontMatter(doc frontmatter.Document) bool {
 			continue
 		}
 		p.seen[f.key] = f.line
-		p.take(f)
+		p.set(f)
 	}
 	return true
 }

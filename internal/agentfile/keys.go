@@ -58,7 +58,7 @@ var ignoredKeys = []string{
 
 func knownKeys() []string { return slices.Sorted(maps.Keys(setters)) }
 
-func (p *parser) take(f field) {
+func (p *parser) set(f field) {
 	if set := setters[f.key]; set != nil {
 		set(p, f)
 		return
@@ -236,7 +236,7 @@ func (p *parser) finish() {
 	if p.seen["tools"] == 0 {
 		p.noTools()
 	}
-	p.withhold()
+	p.removeDisallowed()
 	p.settleModel()
 	p.checkWorkspace()
 	if p.a.Runner == RunnerNone {
@@ -272,7 +272,7 @@ func (p *parser) noTools() {
 		p.missing("tools", "## Allowed Tools", "the list of allowed tools is missing")
 		return
 	}
-	p.fatal(0, "Coding agents take that for: every tool. Here each is named: add a line `tools: "+strings.Join(p.others(), ", ")+
+	p.fatal(0, "Coding agents take that for: every tool. Here each is named: add a line `tools: "+strings.Join(p.remainingTools(), ", ")+
 		"` to the front matter, and what else it needs of create, edit, bash and task", "the list of allowed tools is missing")
 }
 

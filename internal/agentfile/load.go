@@ -87,11 +87,11 @@ func (f *Folder) unchanged(a task.Agent) *task.Agent {
 // serve keeps the last valid version in use if the new one is invalid.
 func (f *Folder) serve(a task.Agent) *task.Agent {
 	if a.Status != task.AgentInvalid {
-		f.good[a.ID] = a
+		f.valid[a.ID] = a
 		return &a
 	}
 	a.FileText = a.Text
-	good, ok := f.good[a.ID]
+	good, ok := f.valid[a.ID]
 	if !ok {
 		return &a
 	}

@@ -147,7 +147,7 @@ func (p *parser) verdict() task.Agent {
 			a.Status = task.AgentInvalid
 		}
 	}
-	a.Problems = capped(a.Problems)
+	a.Problems = limitProblems(a.Problems)
 	a.Serving = a.Status != task.AgentInvalid
 	return a
 }
@@ -156,8 +156,8 @@ func sortByLine(list []task.Problem) {
 	slices.SortStableFunc(list, func(a, b task.Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// capped limits the problems to a readable number, fatal ones first.
-func capped(all []task.Problem) []task.Problem {
+// limitProblems limits the problems to a readable number, fatal ones first.
+func limitProblems(all []task.Problem) []task.Problem {
 	if len(all) <= task.MaxProblems {
 		return all
 	}

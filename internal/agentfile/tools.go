@@ -90,8 +90,8 @@ func (p *parser) notGranted(it item) {
 	}
 }
 
-// withhold removes the disallowed tools from the allowed ones.
-func (p *parser) withhold() {
+// removeDisallowed removes the disallowed tools from the allowed ones.
+func (p *parser) removeDisallowed() {
 	if len(p.disallowed) == 0 || len(p.a.Tools) == 0 {
 		return
 	}

@@ -66,7 +66,7 @@ func (p *parser) list(f field) ([]item, bool) {
 	return items, true
 }
 
-const leaveOut = "Write a positive number, or leave the key out for the default"
+const numberHint = "Write a positive number, or leave the key out for the default"
 
 func (p *parser) number(f field, into *int) {
 	s, ok := p.word(f)
@@ -76,9 +76,9 @@ func (p *parser) number(f field, into *int) {
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
 	switch {
 	case err != nil:
-		p.fatal(f.line, leaveOut, "%s must be a whole number, not %s", f.name, task.Quote(s))
+		p.fatal(f.line, numberHint, "%s must be a whole number, not %s", f.name, task.Quote(s))
 	case n < 1 || n > maxNumber:
-		p.fatal(f.line, leaveOut, "%s must be between 1 and %d, not %d", f.name, maxNumber, n)
+		p.fatal(f.line, numberHint, "%s must be between 1 and %d, not %d", f.name, maxNumber, n)
 	default:
 		*into = int(n)
 	}
@@ -103,9 +103,9 @@ func (p *parser) cost(f field, into *float64) {
 	c, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil || math.IsNaN(c) || math.IsInf(c, 0):
-		p.fatal(f.line, leaveOut, "%s must be an amount in US dollars, not %s", f.name, task.Quote(s))
+		p.fatal(f.line, numberHint, "%s must be an amount in US dollars, not %s", f.name, task.Quote(s))
 	case c <= 0 || c > maxNumber:
-		p.fatal(f.line, leaveOut, "%s must be a positive amount in US dollars, not %s", f.name, task.Quote(s))
+		p.fatal(f.line, numberHint, "%s must be a positive amount in US dollars, not %s", f.name, task.Quote(s))
 	default:
 		*into = c
 	}

@@ -44,7 +44,7 @@ func (f *Folder) Watch(ctx context.Context, onChange func(ids []string)) error {
 		case e, ok := <-events:
 			if !ok {
 				events = nil
-			} else if now := time.Now(); concerns(e, f.dir) {
+			} else if now := time.Now(); affectsAgents(e, f.dir) {
 				if due == nil {
 					since = now
 				}
@@ -83,8 +83,8 @@ func (f *Folder) watcher() (*fsnotify.Watcher, error) {
 	return w, nil
 }
 
-// concerns reports whether an event can change an agent.
-func concerns(e fsnotify.Event, dir string) bool {
+// affectsAgents reports whether an event can change an agent.
+func affectsAgents(e fsnotify.Event, dir string) bool {
 	name := filepath.Base(e.Name)
 	return filepath.Clean(e.Name) == filepath.Clean(dir) ||
 		!strings.HasPrefix(name, ".") && strings.EqualFold(filepath.Ext(name), ext)

@@ -413,7 +413,7 @@ func (in *Instance) newJobs(ctx context.Context, id *identity, data, url, versio
 		return nil, err
 	}
 	return jobs.New(jobs.Options{
-		Copied: id.Copied, Recovered: id.settle,
+		Copied: id.Copied, Recovered: id.save,
 		Notify: outlets, PublicURL: in.Config.PublicURL,
 		Service: in.Service, Now: in.opt.Now, Secrets: in.settings.secrets,
 		URL: url, RunsDir: filepath.Join(data, instance.RunsName), Unconfined: in.Config.Checks.AcceptWeaker,

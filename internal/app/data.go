@@ -41,7 +41,7 @@ func MakeData(dir string) error {
 		return err
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		if !ownFolder(dir) {
+		if !isOwnFolder(dir) {
 			return fmt.Errorf("data folder %s is open to others and contains more than "+
 				"an instance: use a separate folder with --data", dir)
 		}
@@ -52,9 +52,9 @@ func MakeData(dir string) error {
 	return nil
 }
 
-// ownFolder reports whether a folder is empty or contains an instance. The
+// isOwnFolder reports whether a folder is empty or contains an instance. The
 // permissions of any other folder, such as /tmp, must not be changed.
-func ownFolder(dir string) bool {
+func isOwnFolder(dir string) bool {
 	list, err := os.ReadDir(dir)
 	for _, f := range list {
 		switch f.Name() {

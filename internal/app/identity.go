@@ -71,12 +71,12 @@ func identify(data string, log *slog.Logger) (*identity, error) {
 	return i, nil
 }
 
-// settle records that the ID belongs to this folder. It is called after the
+// save records that the ID belongs to this folder. It is called after the
 // runs of the previous server are marked lost and before any starts: a copy
 // that is killed before that is still a copy at the next start. An original
 // that cannot record its place, for example on a full disk, does so at a later
 // start.
-func (i *identity) settle() error {
+func (i *identity) save() error {
 	if i.saved {
 		return nil
 	}

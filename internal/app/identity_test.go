@@ -24,7 +24,7 @@ func TestIdentity(t *testing.T) {
 	settled := func(t *testing.T, dir string) *identity {
 		t.Helper()
 		i, _ := look(t, dir)
-		if err := i.settle(); err != nil {
+		if err := i.save(); err != nil {
 			t.Fatal(err)
 		}
 		return i
@@ -86,7 +86,7 @@ func TestIdentity(t *testing.T) {
 		if err := os.Mkdir(i.placeFile, 0o700); err != nil { // nobody can write it
 			t.Fatal(err)
 		}
-		if err := i.settle(); err != nil {
+		if err := i.save(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -96,7 +96,7 @@ func TestIdentity(t *testing.T) {
 		if !first.Copied || first.ID == id || strings.Count(log, copyMessage) != 1 {
 			t.Errorf("copied: %v, id %q of %q, log %q", first.Copied, first.ID, id, log)
 		}
-		if err := first.settle(); err != nil {
+		if err := first.save(); err != nil {
 			t.Fatal(err)
 		}
 		i, log := look(t, dir)
@@ -116,7 +116,7 @@ func TestIdentity(t *testing.T) {
 		if err := errors.Join(os.Remove(i.idFile), os.Mkdir(i.idFile, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		if err := i.settle(); err == nil {
+		if err := i.save(); err == nil {
 			t.Error("it was served without storing its ID")
 		}
 	})

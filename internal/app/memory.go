@@ -30,7 +30,7 @@ const burstRoom = 28 << 20
 func releaseMemory(ctx context.Context) {
 	bounds := debug.SetMemoryLimit(-1) == math.MaxInt64 // otherwise GOMEMLIMIT is set
 	m := memoryOfGo()
-	b := burst{base: m.mapped, steady: m.live}
+	b := memoryBurst{base: m.mapped, steady: m.live}
 	var kept uint64
 	allocated := m.allocated
 	for {
@@ -51,8 +51,8 @@ func releaseMemory(ctx context.Context) {
 	}
 }
 
-// burst distinguishes a burst from an instance that has grown.
-type burst struct {
+// memoryBurst distinguishes a burst from an instance that has grown.
+type memoryBurst struct {
 	base   uint64 // bytes that Go held while the server was quiet
 	steady uint64 // bytes of the heap in use during the last minute
 }
@@ -60,7 +60,7 @@ type burst struct {
 // limit returns how many bytes Go may hold if the last collection left live
 // bytes. Memory in use for minutes is not a burst. There is no limit if the
 // instance needs most of it: Go would do little but collect.
-func (b *burst) limit(live uint64) int64 {
+func (b *memoryBurst) limit(live uint64) int64 {
 	if live < b.steady {
 		b.steady = live
 	} else {

@@ -136,7 +136,7 @@ func restoreWhole(ctx context.Context, c *config.Config, file string, o RestoreO
 			return r, err
 		}
 	}
-	add, old, err := moves(w.Dir, c.Data)
+	add, old, err := restoreMoves(w.Dir, c.Data)
 	if err != nil {
 		return r, err
 	}
@@ -266,10 +266,10 @@ func remove(files ...string) error {
 	return nil
 }
 
-// moves returns which entries of staged are put in place, and which entries of
+// restoreMoves returns which entries of staged are put in place, and which entries of
 // the data folder are removed without a replacement. Run folders are moved
 // individually, so that worktrees next to them stay.
-func moves(staged, data string) (add, old []string, err error) {
+func restoreMoves(staged, data string) (add, old []string, err error) {
 	list, err := os.ReadDir(staged)
 	if err != nil {
 		return nil, nil, err

@@ -45,7 +45,7 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 	case c.TLS.ACME != "":
 		m := &autocert.Manager{
 			Prompt: autocert.AcceptTOS, Email: c.TLS.ACME, Cache: autocert.DirCache(filepath.Join(c.Data, acmeName)),
-			HostPolicy: onlyHost(hostFromURL(c.PublicURL)),
+			HostPolicy: allowHost(hostFromURL(c.PublicURL)),
 			Client:     &acme.Client{DirectoryURL: cmp.Or(c.TLS.ACMEDirectory, acme.LetsEncryptURL), UserAgent: "taskyard"},
 		}
 		e := &encryption{config: m.TLSConfig(), httpHandler: m.HTTPHandler(to), watch: func(context.Context) {}}
@@ -64,9 +64,9 @@ func newEncryption(c *config.Config, log *slog.Logger) (*encryption, error) {
 	}, nil
 }
 
-// onlyHost allows certificates for one name. Requests contain it with or
+// allowHost allows certificates for one name. Requests contain it with or
 // without a port.
-func onlyHost(name string) autocert.HostPolicy {
+func allowHost(name string) autocert.HostPolicy {
 	return func(_ context.Context, host string) error {
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h

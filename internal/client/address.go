@@ -56,9 +56,9 @@ func checkAddress(source, at string) error {
 // unix:/run/taskyard/taskyard.sock.
 func socketPath(at string) (path string, ok bool) { return strings.CutPrefix(at, "unix:") }
 
-// Over returns the base URL for requests to a server, and their transport: nil
+// BaseURL returns the base URL for requests to a server, and their transport: nil
 // for the default, unless the server is behind a socket.
-func Over(at string) (base string, carrier http.RoundTripper) {
+func BaseURL(at string) (base string, carrier http.RoundTripper) {
 	socket, ok := socketPath(at)
 	if !ok {
 		return strings.TrimSuffix(at, "/"), nil

@@ -93,7 +93,7 @@ func (c *AgentShow) Run(e *Env) error {
 	var a agentLine
 	raw, err := e.call("GET", agentPath(id, ""), nil, &a)
 	if err != nil {
-		return e.meantAgent(id, err)
+		return e.suggestAgent(id, err)
 	}
 	return e.answer(raw, func() {
 		if !c.Text {
@@ -104,9 +104,9 @@ func (c *AgentShow) Run(e *Env) error {
 	})
 }
 
-// meantAgent adds to the error for an unknown agent which one was probably
+// suggestAgent adds to the error for an unknown agent which one was probably
 // meant.
-func (e *Env) meantAgent(id string, err error) error {
+func (e *Env) suggestAgent(id string, err error) error {
 	var no *ResponseError
 	if !errors.As(err, &no) || no.Code != string(task.CodeAgentNotFound) {
 		return err
@@ -180,7 +180,7 @@ func (c *AgentQueue) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).on(agentPath(id, "/queue")), "--after", c.Quiet.Quiet)
+	return e.listTasks(params{}.num("limit", c.Limit).set("after", c.After).appendTo(agentPath(id, "/queue")), "--after", c.Quiet.Quiet)
 }
 
 // Names returns the IDs of all agents or projects, or the tasks of the caller's

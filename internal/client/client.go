@@ -44,7 +44,7 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 func (c *Client) connect() (base string, hc *http.Client) {
 	c.connected.Do(func() {
 		var carrier http.RoundTripper
-		if c.base, carrier = Over(c.URL); carrier == nil {
+		if c.base, carrier = BaseURL(c.URL); carrier == nil {
 			c.plain = plainHTTP
 			return
 		}
@@ -83,7 +83,7 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 		key = rand.Text()
 	}
 	b, err := c.once(ctx, method, path, body, key, wait)
-	if lost(err) && ctx.Err() == nil && (key != "" || method == http.MethodGet) {
+	if connectionBroken(err) && ctx.Err() == nil && (key != "" || method == http.MethodGet) {
 		var gone *UnreachableError
 		again, second := c.once(ctx, method, path, body, key, wait)
 		if !errors.As(second, &gone) {
@@ -96,9 +96,9 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 	return b, err
 }
 
-// lost reports whether a connection broke after it was established, so that the
+// connectionBroken reports whether a connection broke after it was established, so that the
 // server may have handled the request. A bad gateway means the same.
-func lost(err error) bool {
+func connectionBroken(err error) bool {
 	var u *UnreachableError
 	if !errors.As(err, &u) {
 		return false

@@ -75,7 +75,7 @@ func (c *DelegateShow) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return e.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).on("/api/delegate/"+id), nil, false)
+	return e.delegated(c.Waiting, "GET", params{}.num("waitSeconds", c.Wait).appendTo("/api/delegate/"+id), nil, false)
 }
 
 // DelegateStop stops delegated work.

@@ -40,11 +40,11 @@ func ExitCode(err error) int {
 // ErrNothing is the normal result for an empty queue or list.
 var ErrNothing = errors.New("there is nothing")
 
-// nothing is an ErrNothing with a specific message.
-type nothing string
+// nothingError is an ErrNothing with a specific message.
+type nothingError string
 
-func (n nothing) Error() string      { return string(n) }
-func (nothing) Is(target error) bool { return target == ErrNothing }
+func (n nothingError) Error() string      { return string(n) }
+func (nothingError) Is(target error) bool { return target == ErrNothing }
 
 // UsageError is a wrong use of a command.
 type UsageError struct{ Message string }

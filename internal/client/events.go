@@ -25,10 +25,10 @@ type Events struct {
 
 // Limits for following the log.
 const (
-	silence    = 45 * time.Second // the server sends something every 15 s
-	firstPause = 200 * time.Millisecond
-	longPause  = 5 * time.Second
-	maxLine    = 4 << 20 // bytes
+	readTimeout = 45 * time.Second // the server sends something every 15 s
+	firstPause  = 200 * time.Millisecond
+	longPause   = 5 * time.Second
+	maxLine     = 4 << 20 // bytes
 )
 
 // Run prints a page of the log, or follows it.
@@ -40,7 +40,7 @@ func (c *Events) Run(e *Env) error {
 		Events []task.Event
 		Next   string
 	}
-	return printCall(e, "GET", params{}.set("after", c.After).num("limit", c.Limit).on("/api/events"), nil, func(p *page) {
+	return printCall(e, "GET", params{}.set("after", c.After).num("limit", c.Limit).appendTo("/api/events"), nil, func(p *page) {
 		for _, ev := range p.Events {
 			e.sayEvent(&ev)
 		}
@@ -73,7 +73,7 @@ func (e *Env) follow(after string) error {
 	pause, connected := firstPause, false
 	for {
 		opened, err := e.stream(c, &after)
-		var halt *unprintable
+		var halt *printError
 		switch {
 		case e.Ctx.Err() != nil:
 			return nil // interrupted: the normal end
@@ -81,7 +81,7 @@ func (e *Env) follow(after string) error {
 			return halt.error
 		case opened:
 			pause, connected = firstPause, true
-		case !connected || !passing(err):
+		case !connected || !isTemporary(err):
 			return err
 		}
 		if !sleep.For(e.Ctx, pause) {
@@ -91,24 +91,24 @@ func (e *Env) follow(after string) error {
 	}
 }
 
-// passing reports whether an error may be temporary.
-func passing(err error) bool {
+// isTemporary reports whether an error may be temporary.
+func isTemporary(err error) bool {
 	var gone *UnreachableError
 	var r *ResponseError
 	return errors.As(err, &gone) || errors.As(err, &r) &&
 		(r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
 }
 
-// unprintable is an error of our own output, after which reconnecting is
+// printError is an error of our own output, after which reconnecting is
 // pointless.
-type unprintable struct{ error }
+type printError struct{ error }
 
 // stream reads one connection to its end, and reports whether it was
 // established. It advances after.
 func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(e.Ctx)
 	defer cancel()
-	watch := time.AfterFunc(silence, cancel)
+	watch := time.AfterFunc(readTimeout, cancel)
 	defer watch.Stop()
 	req, err := c.request(ctx, http.MethodGet, "/api/events", nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func (e *Env) stream(c *Client, after *string) (opened bool, err error) {
 	if err := c.refused(res); err != nil {
 		return false, err
 	}
-	return true, e.messages(res.Body, after, func() { watch.Reset(silence) })
+	return true, e.messages(res.Body, after, func() { watch.Reset(readTimeout) })
 }
 
 // messages prints the events of a stream. An event counts as read after its
@@ -144,7 +144,7 @@ func (e *Env) messages(stream io.Reader, after *string, alive func()) error {
 		case sc.Text() == "":
 			if data != "" {
 				if err := e.event(data); err != nil {
-					return &unprintable{err}
+					return &printError{err}
 				}
 			}
 			*after, data = id, ""

@@ -127,7 +127,7 @@ func TestTheEnvironmentIsChecked(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[int]error{
-		ExitDone: nil, ExitRefused: &ResponseError{Status: 409}, ExitUsage: usagef("x"), ExitNothing: nothing("x"),
+		ExitDone: nil, ExitRefused: &ResponseError{Status: 409}, ExitUsage: usagef("x"), ExitNothing: nothingError("x"),
 		ExitUnreachable: &UnreachableError{Err: errors.New("x")},
 	} {
 		if got := ExitCode(err); got != want {

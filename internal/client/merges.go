@@ -24,7 +24,7 @@ type MergeList struct {
 // Run lists the queue in its order, then finished merges, newest first.
 func (c *MergeList) Run(e *Env) error {
 	q := params{}.set("project", c.Project).num("limit", c.Limit).set("before", c.Before)
-	return printCall(e, "GET", q.on("/api/merges"), nil, func(out *struct{ Queue, Ended []*task.MergeEntry }) {
+	return printCall(e, "GET", q.appendTo("/api/merges"), nil, func(out *struct{ Queue, Ended []*task.MergeEntry }) {
 		var rows [][]string
 		for _, m := range append(out.Queue, out.Ended...) {
 			moved, when := "", m.CreatedAt
@@ -32,7 +32,7 @@ func (c *MergeList) Run(e *Env) error {
 				when = m.EndedAt
 			}
 			if m.State == task.MergeDone {
-				moved = short(m.After)
+				moved = shortHash(m.After)
 			}
 			said := m.TaskTitle
 			if m.Reason != "" {
@@ -44,5 +44,5 @@ func (c *MergeList) Run(e *Env) error {
 	})
 }
 
-// short returns the beginning of a commit name or digest.
-func short(name string) string { return name[:min(len(name), 12)] }
+// shortHash returns the beginning of a commit name or digest.
+func shortHash(name string) string { return name[:min(len(name), 12)] }

@@ -26,7 +26,7 @@ type Pause struct {
 }
 
 // Run pauses.
-func (c *Pause) Run(e *Env) error { return e.hold("/api/pause", c.Agent, c.Reason, "paused: ") }
+func (c *Pause) Run(e *Env) error { return e.setPaused("/api/pause", c.Agent, c.Reason, "paused: ") }
 
 // Resume ends a pause.
 type Resume struct {
@@ -43,7 +43,7 @@ func (c *Resume) Run(e *Env) error {
 	if c.Restart {
 		flags = []string{"restart"}
 	}
-	return e.hold("/api/resume", c.Agent, c.Reason, "resumed: ", flags...)
+	return e.setPaused("/api/resume", c.Agent, c.Reason, "resumed: ", flags...)
 }
 
 // StopEverything pauses the instance and stops every run.
@@ -54,11 +54,11 @@ type StopEverything struct {
 
 // Run stops everything.
 func (c *StopEverything) Run(e *Env) error {
-	return e.hold("/api/stop-everything", "", c.Reason, "stopped and paused: ")
+	return e.setPaused("/api/stop-everything", "", c.Reason, "stopped and paused: ")
 }
 
-// hold pauses or resumes; flags are set in the request.
-func (e *Env) hold(path, agent, reason, done string, flags ...string) error {
+// setPaused pauses or resumes; flags are set in the request.
+func (e *Env) setPaused(path, agent, reason, done string, flags ...string) error {
 	reason, err := e.text(reason, "")
 	if err != nil {
 		return err

@@ -15,12 +15,14 @@ import (
 // printable makes an untrusted text safe for one line of a terminal: it escapes
 // unprintable characters, so that no text can move the cursor, color the screen
 // or change the text direction.
-func printable(s string) string { return spell(s, false) }
+func printable(s string) string { return escapeUnprintable(s, false) }
 
 // printableLines is like printable, for multi-line texts.
-func printableLines(s string) string { return spell(strings.ReplaceAll(s, "\r\n", "\n"), true) }
+func printableLines(s string) string {
+	return escapeUnprintable(strings.ReplaceAll(s, "\r\n", "\n"), true)
+}
 
-func spell(s string, lines bool) string {
+func escapeUnprintable(s string, lines bool) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {

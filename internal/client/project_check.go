@@ -20,7 +20,7 @@ func readChecks(flag string, values []string, had []task.Check) ([]task.Check, e
 		return had, nil
 	}
 	list := []task.Check{}
-	for _, text := range filled(values) {
+	for _, text := range withoutEmpty(values) {
 		c, err := readCheck(flag, text)
 		if err != nil {
 			return nil, err

@@ -51,12 +51,12 @@ func (f *ProjectFields) apply(e *Env, p *task.Project) error {
 		}
 		p.Description = text
 	}
-	given(&p.Name, f.Name)
-	given(&p.Repository, f.Repository)
-	given(&p.DefaultBranch, f.DefaultBranch)
-	given(&p.BranchPrefix, f.BranchPrefix)
+	assignIfSet(&p.Name, f.Name)
+	assignIfSet(&p.Repository, f.Repository)
+	assignIfSet(&p.DefaultBranch, f.DefaultBranch)
+	assignIfSet(&p.BranchPrefix, f.BranchPrefix)
 	if f.Setup != nil {
-		p.Setup = filled(f.Setup)
+		p.Setup = withoutEmpty(f.Setup)
 	}
 	checks, err := readChecks("--check", f.Check, p.Checks)
 	if err != nil {
@@ -67,10 +67,10 @@ func (f *ProjectFields) apply(e *Env, p *task.Project) error {
 }
 
 func (f *ProjectFields) applyReview(r *task.Review) error {
-	given(&r.Approvals, f.Approvals)
-	given(&r.StandIn, f.StandIn)
+	assignIfSet(&r.Approvals, f.Approvals)
+	assignIfSet(&r.StandIn, f.StandIn)
 	if f.Reviewer != nil {
-		r.From = filled(f.Reviewer)
+		r.From = withoutEmpty(f.Reviewer)
 	}
 	if f.Expires == nil {
 		return nil
@@ -95,9 +95,9 @@ func (f *ProjectFields) applyMerge(p *task.Project) error {
 		p.Merge = &task.Merge{}
 	}
 	m := p.Merge
-	given(&m.Into, f.MergeInto)
-	given((*string)(&m.Method), f.Method)
-	given(&m.Push, f.Push)
+	assignIfSet(&m.Into, f.MergeInto)
+	assignIfSet((*string)(&m.Method), f.Method)
+	assignIfSet(&m.Push, f.Push)
 	checks, err := readChecks("--merge-check", f.MergeCheck, m.Checks)
 	if err != nil {
 		return err
@@ -138,15 +138,15 @@ func (f *ProjectFields) read(e *Env, p *task.Project) error {
 	return nil
 }
 
-// given assigns a value that was given.
-func given[T any](to, value *T) {
+// assignIfSet assigns a value that was given.
+func assignIfSet[T any](to, value *T) {
 	if value != nil {
 		*to = *value
 	}
 }
 
-// filled removes empty values, so that a single one clears the list.
-func filled(list []string) []string {
+// withoutEmpty removes empty values, so that a single one clears the list.
+func withoutEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
 }
 

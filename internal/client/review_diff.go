@@ -66,7 +66,7 @@ func (c *ReviewDiff) files(e *Env, path string) (all resultFiles, err error) {
 		if file != "" {
 			p.set("lines", strconv.Itoa(c.Context))
 		}
-		return p.on(path)
+		return p.appendTo(path)
 	}
 	if _, err := e.call("GET", q(c.Path), nil, &all); err != nil || c.Path != "" {
 		return all, err

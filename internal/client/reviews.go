@@ -127,7 +127,7 @@ func (e *Env) resultLines(r *task.Result) {
 	e.say("result %d of %s: %s", r.Number, hash(r.TaskID), strings.ReplaceAll(string(r.State), "_", " "))
 	change := ""
 	if r.Head != "" {
-		change = short(r.Base) + ".." + short(r.Head)
+		change = shortHash(r.Base) + ".." + shortHash(r.Head)
 	}
 	fields(e.Stdout, "author", r.Author, "run", r.RunID.String(), "created", at(r.CreatedAt), "project", r.Project,
 		"branch", r.Branch, "change", change, "policy", acceptText(r.Policy), "digest", r.Digest)

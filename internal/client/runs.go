@@ -54,7 +54,7 @@ func (c *RunList) Run(e *Env) error {
 		Runs []*task.Run
 		Next string
 	}
-	return printCall(e, "GET", q.on("/api/runs"), nil, func(p *page) {
+	return printCall(e, "GET", q.appendTo("/api/runs"), nil, func(p *page) {
 		rows := make([][]string, len(p.Runs))
 		for i, r := range p.Runs {
 			rows[i] = []string{r.ID.String(), runState(r), hash(r.TaskID), r.Agent, string(r.Cause), at(r.CreatedAt), r.TaskTitle}

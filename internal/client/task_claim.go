@@ -67,7 +67,7 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.I
 		if len(held) > 0 {
 			why += "; it holds " + hashes(held)
 		}
-		return nothing(why)
+		return nothingError(why)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (c *TaskDone) next(e *Env, id string, body payload) error {
 	}
 	err = e.claimed(raw, agent, list, out.Held, c.Quiet.Quiet)
 	if out.Paused != "" && errors.Is(err, ErrNothing) {
-		return nothing("no task is claimed: " + printable(out.Paused))
+		return nothingError("no task is claimed: " + printable(out.Paused))
 	}
 	return err
 }

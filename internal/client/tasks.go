@@ -72,7 +72,7 @@ func (p params) num(name string, value int) params {
 	return p
 }
 
-func (p params) on(path string) string {
+func (p params) appendTo(path string) string {
 	if len(p) == 0 {
 		return path
 	}
@@ -104,7 +104,7 @@ type taskPage struct {
 func (c *TaskList) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("workStatus", c.WorkStatus).set("q", c.Query).
 		set("parent", c.Parent).set("label", c.Label).set("project", c.Project).num("limit", c.Limit).set("after", c.After)
-	return e.listTasks(q.on("/api/tasks"), "--after", c.Quiet.Quiet)
+	return e.listTasks(q.appendTo("/api/tasks"), "--after", c.Quiet.Quiet)
 }
 
 // listTasks prints a page of tasks, or one ID per line.
@@ -160,7 +160,7 @@ type TaskHistory struct {
 func (c *TaskHistory) Run(e *Env) error {
 	q := params{}.set("owner", c.Owner).set("status", c.Status).set("q", c.Query).set("project", c.Project).
 		set("from", c.From).set("to", c.To).num("limit", c.Limit).set("before", c.Before)
-	return printCall(e, "GET", q.on("/api/tasks/history"), nil, func(p *taskPage) {
+	return printCall(e, "GET", q.appendTo("/api/tasks/history"), nil, func(p *taskPage) {
 		rows := make([][]string, len(p.Tasks))
 		for i, t := range p.Tasks {
 			rows[i] = []string{t.ID.String(), string(t.Status), at(t.ArchivedAt), t.Owner, t.Title}

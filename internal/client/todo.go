@@ -78,7 +78,7 @@ func (TodoTake) Run(e *Env, list *Todos) error {
 		}
 	})
 	if err == nil && !out.OK {
-		return nothing("the list is empty")
+		return nothingError("the list is empty")
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (c *RunLog) Run(e *Env) error {
 		Messages []task.Message
 		Next     string
 	}
-	path := params{}.num("limit", c.Limit).set("after", c.After).on("/api/runs/" + id + "/messages")
+	path := params{}.num("limit", c.Limit).set("after", c.After).appendTo("/api/runs/" + id + "/messages")
 	return printCall(e, "GET", path, nil, func(p *page) {
 		for _, m := range p.Messages {
 			text := transcriptText(&m)

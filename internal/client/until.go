@@ -11,17 +11,17 @@ import (
 // ErrInterrupted ends a read that was interrupted.
 var ErrInterrupted = errors.New("interrupted while waiting for input")
 
-// Until returns a reader that reads from r until ctx ends, so that Ctrl-C can
+// ReaderUntil returns a reader that reads from r until ctx ends, so that Ctrl-C can
 // stop waiting for a terminal or a pipe. Data that r returns afterwards is
 // lost.
-func Until(ctx context.Context, r io.Reader) io.Reader { return &until{ctx, r} }
+func ReaderUntil(ctx context.Context, r io.Reader) io.Reader { return &contextReader{ctx, r} }
 
-type until struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u *until) Read(p []byte) (int, error) {
+func (u *contextReader) Read(p []byte) (int, error) {
 	type read struct {
 		b   []byte
 		err error
@@ -50,5 +50,5 @@ func OpenUntil(ctx context.Context, name string) (io.ReadCloser, error) {
 	return struct {
 		io.Reader
 		io.Closer
-	}{Until(ctx, f), f}, nil
+	}{ReaderUntil(ctx, f), f}, nil
 }

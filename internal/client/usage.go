@@ -21,7 +21,7 @@ type UsageReport struct {
 // Run prints the sums, the total, and how much of today's budgets is used.
 func (c *UsageReport) Run(e *Env) error {
 	q := params{}.set("by", c.By).set("from", c.From).set("to", c.To)
-	return printCall(e, "GET", q.on("/api/usage"), nil, func(out *task.UsageReport) {
+	return printCall(e, "GET", q.appendTo("/api/usage"), nil, func(out *task.UsageReport) {
 		head := []string{strings.ToUpper(c.By), "RUNS", "CALLS", "TOKENS IN", "OUT", "COST"}
 		titled := c.By == "task" || c.By == "run"
 		if titled {

@@ -60,10 +60,10 @@ func withExamples(k *kong.Kong) error {
 	})
 }
 
-// misused prints what is wrong with a command line, and where to read more. The
+// printUsageError prints what is wrong with a command line, and where to read more. The
 // default command takes no arguments, so an extra first word was meant as a
 // command.
-func misused(e *Env, args []string, err error) int {
+func printUsageError(e *Env, args []string, err error) int {
 	at := "taskyard"
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
@@ -81,7 +81,7 @@ func misused(e *Env, args []string, err error) int {
 		}
 	}
 	if p != nil && p.Context != nil {
-		if word, name := meant(p.Context.Selected(), args); name != "" {
+		if word, name := suggestCommand(p.Context.Selected(), args); name != "" {
 			fmt.Fprintf(e.Stderr, "taskyard: there is no command %s of %s, did you mean %q?; see %s --help\n", word, at, name, at)
 			return client.ExitUsage
 		}
@@ -97,9 +97,9 @@ var otherNames = map[string]string{
 	"get": "show", "ls": "list", "new": "create", "rm": "cancel", "start": "run", "take": "claim", "view": "show",
 }
 
-// meant returns the first word of args that is not a command of a group, and
+// suggestCommand returns the first word of args that is not a command of a group, and
 // the command that it probably means, or "".
-func meant(group *kong.Node, args []string) (word, name string) {
+func suggestCommand(group *kong.Node, args []string) (word, name string) {
 	if group == nil {
 		return "", ""
 	}

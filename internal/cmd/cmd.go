@@ -45,7 +45,7 @@ func Run(e *Env, args []string) int {
 	roots.Use(e.Getenv)
 	var cmds Commands
 	exited := -1
-	e.Stdin = client.Until(e.Ctx, e.Stdin)
+	e.Stdin = client.ReaderUntil(e.Ctx, e.Stdin)
 	ce, out := clientEnv(e), &printed{to: e.Stdout}
 	e.Stdout, ce.Stdout = out, out
 	parser, err := kong.New(&cmds, kong.Name("taskyard"),
@@ -68,7 +68,7 @@ func Run(e *Env, args []string) int {
 		return exited // --help
 	}
 	if err != nil {
-		return misused(e, args, err)
+		return printUsageError(e, args, err)
 	}
 	ce.Command = kctx.Selected().Name
 	err = kctx.Run(e)

@@ -84,9 +84,9 @@ func (c *completeCmd) Run(e *Env, ce *client.Env, k *kong.Context) error {
 	}
 	p := &place{node: k.Model.Node, names: func(kind string) [][2]string { return ce.Names(kind, nameTime) }}
 	for _, w := range words[:len(words)-1] {
-		p.pass(w)
+		p.advance(w)
 	}
-	for _, one := range p.offers(words[len(words)-1]) {
+	for _, one := range p.completions(words[len(words)-1]) {
 		fmt.Fprintln(e.Stdout, strings.TrimSuffix(one[0]+"\t"+one[1], "\t"))
 	}
 	return nil

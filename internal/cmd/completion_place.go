@@ -16,8 +16,8 @@ type place struct {
 	names      func(kind string) [][2]string
 }
 
-// pass advances past a complete word.
-func (p *place) pass(w string) {
+// advance advances past a complete word.
+func (p *place) advance(w string) {
 	switch {
 	case p.flag != nil && w == "=": // bash splits --flag=value
 	case p.flag != nil:
@@ -53,8 +53,8 @@ func (p *place) passWord(w string) {
 	p.args++
 }
 
-// meant returns the command so far, or its default subcommand.
-func (p *place) meant() *kong.Node {
+// command returns the command so far, or its default subcommand.
+func (p *place) command() *kong.Node {
 	if p.node.DefaultCmd != nil {
 		return p.node.DefaultCmd
 	}
@@ -63,7 +63,7 @@ func (p *place) meant() *kong.Node {
 
 // flags returns the valid flags.
 func (p *place) flags() (list []*kong.Flag) {
-	for _, level := range p.meant().AllFlags(true) {
+	for _, level := range p.command().AllFlags(true) {
 		list = append(list, level...)
 	}
 	return list
@@ -79,8 +79,8 @@ func (p *place) findFlag(w string) *kong.Flag {
 	return nil
 }
 
-// offers lists the completions of the unfinished word, with descriptions.
-func (p *place) offers(w string) [][2]string {
+// completions lists the completions of the unfinished word, with descriptions.
+func (p *place) completions(w string) [][2]string {
 	name, value, assigned := strings.Cut(w, "=")
 	switch {
 	case p.flag != nil:
@@ -125,7 +125,7 @@ func (p *place) flagNames() (list [][2]string) {
 // arguments returns the values of the next positional argument; the last one of
 // a list accepts all that follow.
 func (p *place) arguments() [][2]string {
-	all := p.meant().Positional
+	all := p.command().Positional
 	switch {
 	case p.args < len(all):
 		return p.values(all[p.args])

@@ -200,7 +200,7 @@ func printReport(out io.Writer, p *exchange.Plan) {
 	fmt.Fprintf(out, "Tasks from %s: %d, of which %d draft, %d active, %d done, %d canceled.\n", p.From, len(p.Items),
 		p.ByStatus(task.Draft), p.ByStatus(task.Active), p.ByStatus(task.Done), p.ByStatus(task.Canceled))
 	printCounts(out, "What becomes what", p.Report.Maps)
-	printCounts(out, "Left out", p.Report.Left)
+	printCounts(out, "Left out", p.Report.Omitted)
 	printCounts(out, "Notes", p.Report.Notes)
 	fmt.Fprintln(out)
 	if len(p.Report.Problems) == 0 {

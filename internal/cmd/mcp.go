@@ -24,7 +24,7 @@ func (c *mcpCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	base, carrier := client.Over(address)
+	base, carrier := client.BaseURL(address)
 	err = mcpserver.Bridge(e.Ctx, mcpserver.BridgeOptions{
 		URL: base, HTTP: carrier, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout,
 	})

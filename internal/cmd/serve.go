@@ -38,14 +38,14 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 	if err != nil {
 		return err
 	}
-	forgetManager()
+	clearManagerEnv()
 	if err := hide(); err != nil {
 		log.Warn("memory and environment are open to programs of the same account", "error", err)
 	}
 	hangup := make(chan struct{}, 1)
 	surviving, cancel := context.WithCancel(context.WithoutCancel(e.Ctx)) // including during the stop
 	defer cancel()
-	surviveTerminal(surviving, func() {
+	ignoreHangup(surviving, func() {
 		select {
 		case hangup <- struct{}{}:
 		default:
@@ -57,9 +57,9 @@ func serve(e *Env, cfg *config.Config, first app.FirstLine, demo bool) error {
 	})
 }
 
-// forgetManager removes variables that are meant only for this process, because
+// clearManagerEnv removes variables that are meant only for this process, because
 // programs that it starts would inherit them.
-func forgetManager() {
+func clearManagerEnv() {
 	for _, name := range []string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
 		_ = os.Unsetenv(name) // fails only for an invalid name
 	}

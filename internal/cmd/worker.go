@@ -46,7 +46,7 @@ func (c *workerCmd) Run(e *Env) error {
 	}
 	ctx, cancel := context.WithCancel(e.Ctx)
 	defer cancel()
-	surviveTerminal(ctx, func() { o.Log.Info("ignoring SIGHUP") })
+	ignoreHangup(ctx, func() { o.Log.Info("ignoring SIGHUP") })
 	return w.Run(e.Ctx)
 }
 

@@ -51,7 +51,7 @@ func TestWrittenCommandsExist(t *testing.T) {
 			if strings.HasPrefix(name, "-") && len(name) > 1 && name != "--help" && p.findFlag(name) == nil {
 				t.Errorf("taskyard %s: there is no flag %s", m[1], name)
 			}
-			p.pass(w)
+			p.advance(w)
 		}
 		if p.node == k.Model.Node || len(p.node.Children) > 0 && p.node.DefaultCmd == nil {
 			t.Errorf("taskyard %s is not a command", m[1])

@@ -33,7 +33,7 @@ type Edit struct {
 	Next *Config // resulting configuration of all layers
 
 	path          string
-	former, after []byte // former is nil if there is no file
+	before, after []byte // former is nil if there is no file
 }
 
 // Edit validates new values of settings; nil removes a key from the file, so
@@ -47,11 +47,11 @@ func (c *Config) Edit(values map[string]*string) (*Edit, error) {
 	e := &Edit{path: path}
 	text, err := os.ReadFile(e.path)
 	if err == nil {
-		e.former = text
+		e.before = text
 	} else if !errors.Is(err, fs.ErrNotExist) || len(values) == 0 && named {
 		return nil, fmt.Errorf("configuration file: %w", err)
 	}
-	e.after = e.former
+	e.after = e.before
 	if err := c.checkEdit(values); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *Config) Edit(values map[string]*string) (*Edit, error) {
 			e.after = setKey(e.after, s.name, v)
 		}
 	}
-	if !bytes.Equal(e.former, e.after) && !changesOnly(e.former, e.after, values) {
+	if !bytes.Equal(e.before, e.after) && !changesOnly(e.before, e.after, values) {
 		return nil, fmt.Errorf("%s: it is written in a form that cannot be changed automatically: edit it by hand, then send SIGHUP", e.path)
 	}
 	e.Next, err = loadFrom(c.opts, func(path string) ([]byte, error) {
@@ -153,10 +153,10 @@ func flat(text []byte) (map[string]any, error) {
 func (e *Edit) Write() error { return e.replace(e.after) }
 
 // Undo restores the previous file.
-func (e *Edit) Undo() error { return e.replace(e.former) }
+func (e *Edit) Undo() error { return e.replace(e.before) }
 
 func (e *Edit) replace(text []byte) error {
-	if bytes.Equal(e.former, e.after) {
+	if bytes.Equal(e.before, e.after) {
 		return nil
 	}
 	path := e.path

@@ -19,11 +19,11 @@ type kind struct {
 	words []string // the only valid values; nil: any
 }
 
-func asIs(s string) any { return s }
+func identity(s string) any { return s }
 
 // text is the kind of a string that passes check.
 func text(check func(string) error) kind {
-	return kind{text: asIs, read: func(v any) (any, error) {
+	return kind{text: identity, read: func(v any) (any, error) {
 		s, ok := v.(string)
 		if !ok {
 			return nil, fmt.Errorf("%v is not text: put it in quotes", v)
@@ -59,7 +59,7 @@ var boolean = kind{
 		if b, ok := v.(bool); ok {
 			return b, nil
 		}
-		return nil, fmt.Errorf("%s is not valid: valid values are true, false", shown(v))
+		return nil, fmt.Errorf("%s is not valid: valid values are true, false", quoteValue(v))
 	},
 }
 
@@ -76,7 +76,7 @@ func number(low, high int64) kind {
 			if n, ok := v.(int64); ok && n >= low && n <= high {
 				return int(n), nil
 			}
-			return nil, fmt.Errorf("%s is not valid: give a whole number from %d to %d", shown(v), low, high)
+			return nil, fmt.Errorf("%s is not valid: give a whole number from %d to %d", quoteValue(v), low, high)
 		},
 	}
 }
@@ -96,18 +96,18 @@ var money = kind{
 		if f, ok := v.(float64); ok && f >= 0 && f <= 1e9 {
 			return f, nil
 		}
-		return nil, fmt.Errorf("%s is not valid: give an amount in US dollars from 0 such as 5.00", shown(v))
+		return nil, fmt.Errorf("%s is not valid: give an amount in US dollars from 0 such as 5.00", quoteValue(v))
 	},
 }
 
 // duration is the kind of a duration with a unit, from low to high.
 func duration(low, high time.Duration) kind {
-	return kind{text: asIs, read: func(v any) (any, error) {
+	return kind{text: identity, read: func(v any) (any, error) {
 		s, _ := v.(string)
 		if d, err := time.ParseDuration(s); err == nil && d >= low && d <= high {
 			return d, nil
 		}
-		return nil, fmt.Errorf(`%s is not valid: give a duration from %s to %s such as "90s", "15m" or "2h"`, shown(v), short(low), short(high))
+		return nil, fmt.Errorf(`%s is not valid: give a duration from %s to %s such as "90s", "15m" or "2h"`, quoteValue(v), shortDuration(low), shortDuration(high))
 	}}
 }
 
@@ -130,13 +130,13 @@ func list(check func(string) error) kind {
 		read: func(v any) (any, error) {
 			items, ok := v.([]any)
 			if !ok {
-				return nil, fmt.Errorf(`%s is not a list: write ["one", "two"]`, shown(v))
+				return nil, fmt.Errorf(`%s is not a list: write ["one", "two"]`, quoteValue(v))
 			}
 			out := make([]string, 0, len(items))
 			for _, item := range items {
 				s, ok := item.(string)
 				if !ok {
-					return nil, fmt.Errorf("%s in the list is not text: put it in quotes", shown(item))
+					return nil, fmt.Errorf("%s in the list is not text: put it in quotes", quoteValue(item))
 				}
 				if err := check(s); err != nil {
 					return nil, err
@@ -159,7 +159,7 @@ func inFile(k kind) kind {
 var variables = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf(`%s is not a table: write { NAME = "value" }`, shown(v))
+		return nil, fmt.Errorf(`%s is not a table: write { NAME = "value" }`, quoteValue(v))
 	}
 	out := make(map[string]string, len(table))
 	for name, item := range table {
@@ -180,7 +180,7 @@ var variables = kind{read: func(v any) (any, error) {
 var prices = kind{read: func(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf(`%s is not a table: write { "model" = [2.5, 10.0] }`, shown(v))
+		return nil, fmt.Errorf(`%s is not a table: write { "model" = [2.5, 10.0] }`, quoteValue(v))
 	}
 	out := make(map[string]Price, len(table))
 	for model, item := range table {
@@ -208,8 +208,8 @@ func dollars(v any) (float64, bool) {
 	return f, ok && !math.IsNaN(f) && f >= 0 && f <= 100_000
 }
 
-// shown formats a value for an error: quoted and truncated.
-func shown(v any) string {
+// quoteValue formats a value for an error: quoted and truncated.
+func quoteValue(v any) string {
 	s := fmt.Sprintf("%v", v)
 	if t, ok := v.(string); ok {
 		s = strconv.Quote(t)
@@ -220,8 +220,8 @@ func shown(v any) string {
 	return s
 }
 
-// short formats a duration without zeros: 2h, not 2h0m0s.
-func short(d time.Duration) string {
+// shortDuration formats a duration without zeros: 2h, not 2h0m0s.
+func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = s[:len(s)-2]

@@ -47,7 +47,7 @@ type loader struct {
 	errs    []error
 
 	read      string   // path of the file
-	strangers []string // variables that are not keys
+	unknown   []string // variables that are not keys
 	workspace func(workspace, data string) error
 }
 

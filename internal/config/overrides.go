@@ -35,7 +35,7 @@ func (l *loader) environ(environ []string) {
 			continue
 		}
 		if !ok {
-			l.strangers = append(l.strangers, variable)
+			l.unknown = append(l.unknown, variable)
 			continue
 		}
 		l.override(name, value, variable)
@@ -47,9 +47,9 @@ func (l *loader) environ(environ []string) {
 var serviceLink = lazyregexp.New(`^TASKYARD_([A-Z0-9_]+_)?` +
 	`(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// meant returns the known variable that an unknown one probably misspells, or
+// suggestVariable returns the known variable that an unknown one probably misspells, or
 // "".
-func meant(variable string) string {
+func suggestVariable(variable string) string {
 	var known []string
 	for _, k := range keys {
 		if !strings.Contains(k.name, "*") {

@@ -70,7 +70,7 @@ func literal(v any) string {
 	case float64:
 		return float(v)
 	case time.Duration:
-		return quote(short(v))
+		return quote(shortDuration(v))
 	case []string:
 		return "[" + strings.Join(quoteAll(v), ", ") + "]"
 	case map[string]string:

@@ -63,11 +63,11 @@ func (l *loader) checkNotify(s string) {
 // checkVariables rejects unknown variables, unless a key names them as holding
 // a secret.
 func (l *loader) checkVariables() {
-	for _, variable := range l.strangers {
+	for _, variable := range l.unknown {
 		named := func(name string) bool { return strings.HasSuffix(name, "_env") && l.values[name] == variable }
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(l.values)), named) {
 			hint := "a key of " + FileName + " in capitals is valid, such as TASKYARD_SCHEDULER_CRON for cron in [scheduler]"
-			if near := meant(variable); near != "" {
+			if near := suggestVariable(variable); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			l.errs = append(l.errs, fmt.Errorf("%s: unknown variable: %s", variable, hint))

@@ -210,7 +210,7 @@ func formatValue(v any) string {
 	case string:
 		return v
 	case time.Duration:
-		return short(v)
+		return shortDuration(v)
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}

@@ -14,7 +14,7 @@ func Backlog(files []Source) *Plan {
 	for _, f := range files {
 		p.backlog(f)
 	}
-	p.known("dependencies")
+	p.dropUnknown("dependencies")
 	p.stepsOfChildren()
 	return p.settle()
 }
@@ -28,7 +28,7 @@ func (p *Plan) backlog(s Source) {
 	it := &Item{Where: s.Name}
 	id := f.text("id")
 	if id == "" {
-		r.Bad(s.Name+".id", "is missing in the front matter")
+		r.AddProblem(s.Name+".id", "is missing in the front matter")
 	}
 	it.Ref = strings.ToLower(id)
 	t := &it.Task
@@ -52,7 +52,7 @@ func (p *Plan) backlog(s Source) {
 		r.maps("backlog.parent_task_id → subtask, linked to a step of its parent")
 	}
 	p.backlogText(it, f, id, body)
-	f.rest()
+	f.reportUnread()
 	p.add(it)
 }
 
@@ -79,9 +79,9 @@ func (p *Plan) backlogStatus(it *Item, name, status string) {
 	}
 }
 
-func (p *Plan) backlogText(it *Item, f *matter, id, body string) {
+func (p *Plan) backlogText(it *Item, f *frontMatter, id, body string) {
 	r, t := &p.Report, &it.Task
-	var d text
+	var d descriptionBuilder
 	for _, s := range splitSections(body) {
 		switch s.title {
 		case "", "Description":

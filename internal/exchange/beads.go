@@ -14,7 +14,7 @@ import (
 func Beads(issues Source) *Plan {
 	p := &Plan{From: FromBeads}
 	lines(issues, p.bead)
-	p.known("dependencies")
+	p.dropUnknown("dependencies")
 	p.stepsOfChildren()
 	return p.settle()
 }
@@ -27,19 +27,19 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 	}
 	status := f.text("status")
 	if status == "tombstone" || f.text("deleted_at") != "" {
-		r.left(where, "deleted issues")
+		r.omit(where, "deleted issues")
 		return
 	}
 	it := &Item{Where: where, Ref: f.ref("id")}
 	if it.Ref == "" {
-		r.Bad(f.at("id"), "is missing")
+		r.AddProblem(f.at("id"), "is missing")
 	}
 	t := &it.Task
 	t.Title, t.Channel, t.Version = f.text("title"), "web", 1
 	t.CreatedAt, t.UpdatedAt = f.time("created_at"), f.time("updated_at")
 	r.maps("beads.title, description, created_at, updated_at → the same")
 	p.beadStatus(it, f, status)
-	if n, ok := f.whole("priority"); ok {
+	if n, ok := f.wholeNumber("priority"); ok {
 		r.maps("beads.priority 0 to 4 → priority 20 to -20")
 		t.Priority = 10 * (2 - n)
 	}
@@ -57,7 +57,7 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 	p.beadLinks(it, f)
 	p.beadComments(it, f)
 	p.beadText(it, f)
-	f.rest()
+	f.reportUnread()
 	p.add(it)
 }
 
@@ -87,7 +87,7 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 		to := d.ref("depends_on_id")
 		switch kind := d.text("type"); {
 		case to == "":
-			r.Bad(d.at("depends_on_id"), "is missing")
+			r.AddProblem(d.at("depends_on_id"), "is missing")
 		case kind == "blocks":
 			it.BlockedBy = append(it.BlockedBy, to)
 			r.maps("beads.dependencies blocks → blockedBy")
@@ -95,7 +95,7 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 			it.Parent = to
 			r.maps("beads.dependencies parent-child → subtask, linked to a step of its parent")
 		default:
-			r.left(d.where, "links of the kind "+task.Quote(kind))
+			r.omit(d.where, "links of the kind "+task.Quote(kind))
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (p *Plan) beadComments(it *Item, f *fields) {
 
 func (p *Plan) beadText(it *Item, f *fields) {
 	r := &p.Report
-	var d text
+	var d descriptionBuilder
 	d.add(f.text("description"))
 	for _, s := range []struct{ field, title string }{
 		{"design", "Design"},
@@ -127,7 +127,7 @@ func (p *Plan) beadText(it *Item, f *fields) {
 	} else {
 		d.note("External reference", ref)
 	}
-	if n, ok := f.whole("estimated_minutes"); ok {
+	if n, ok := f.wholeNumber("estimated_minutes"); ok {
 		d.note("Estimated minutes", strconv.Itoa(n))
 	}
 	d.note("Due", f.text("due_at"))

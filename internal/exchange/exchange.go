@@ -107,7 +107,7 @@ func (r *Report) count(list *Counts, what, where string) {
 // prevents it.
 type Report struct {
 	Maps     Counts
-	Left     Counts
+	Omitted  Counts
 	Notes    Counts
 	Problems []task.FieldError // the first task.MaxProblems; Field is the location
 	More     int               // further problems
@@ -115,8 +115,8 @@ type Report struct {
 	lines map[countKey]int // positions in the lists above
 }
 
-// Bad records a problem, which prevents the import.
-func (r *Report) Bad(where, format string, args ...any) {
+// AddProblem records a problem, which prevents the import.
+func (r *Report) AddProblem(where, format string, args ...any) {
 	if len(r.Problems) >= task.MaxProblems {
 		r.More++
 		return
@@ -130,7 +130,7 @@ func (r *Report) Note(where, format string, args ...any) {
 }
 
 func (r *Report) maps(what string)        { r.count(&r.Maps, what, "") }
-func (r *Report) left(where, what string) { r.count(&r.Left, what, where) }
+func (r *Report) omit(where, what string) { r.count(&r.Omitted, what, where) }
 
 // Err returns nil, or one error with all problems.
 func (r *Report) Err() error {
@@ -146,7 +146,7 @@ func (r *Report) Err() error {
 // add appends an item and rejects more than an import may contain.
 func (p *Plan) add(it *Item) {
 	if len(p.Items) == MaxTasks {
-		p.Report.Bad(it.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
+		p.Report.AddProblem(it.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
 	}
 	it.order = len(p.Items)
 	if len(p.Items) <= MaxTasks {

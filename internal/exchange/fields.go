@@ -23,7 +23,7 @@ type fields struct {
 	r     *Report
 	where string
 	m     map[string]jsontext.Value
-	asked map[string]bool
+	read  map[string]bool
 }
 
 // object parses a JSON object; nil: v is not an object.
@@ -31,7 +31,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
 	d := jsontext.NewDecoder(bytes.NewReader(v))
 	if d.PeekKind() != '{' {
-		r.Bad(where, "must be a JSON object, is %s", describeKind(v))
+		r.AddProblem(where, "must be a JSON object, is %s", describeKind(v))
 		return nil
 	}
 	_, err := d.ReadToken()
@@ -55,7 +55,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 		}
 	}
 	if err != nil {
-		r.Bad(where, "%s", plainJSON(err))
+		r.AddProblem(where, "%s", plainJSON(err))
 		return nil
 	}
 	return f
@@ -92,7 +92,7 @@ func (f *fields) at(name string) string { return f.where + "." + name }
 
 // get returns a member, or nil if it is absent or null.
 func (f *fields) get(name string) jsontext.Value {
-	f.asked[name] = true
+	f.read[name] = true
 	if v := f.m[name]; v != nil && v.Kind() != 'n' {
 		return v
 	}
@@ -100,7 +100,7 @@ func (f *fields) get(name string) jsontext.Value {
 }
 
 func (f *fields) addTypeError(name, want string, v jsontext.Value) {
-	f.r.Bad(f.at(name), "must be %s, is %s", want, describeKind(v))
+	f.r.AddProblem(f.at(name), "must be %s, is %s", want, describeKind(v))
 }
 
 // text reads a string, "" when absent.
@@ -154,7 +154,7 @@ func (f *fields) refs(name string) []string {
 	for i, v := range f.list(name) {
 		s, ok := parseRef(v)
 		if !ok || s == "" {
-			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", describeKind(v))
+			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", describeKind(v))
 			continue
 		}
 		out = append(out, s)
@@ -167,7 +167,7 @@ func (f *fields) texts(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
 		if v.Kind() != '"' {
-			f.r.Bad(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", describeKind(v))
+			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", describeKind(v))
 			continue
 		}
 		out = append(out, unquote(v))
@@ -175,15 +175,15 @@ func (f *fields) texts(name string) []string {
 	return out
 }
 
-// whole reads a whole number; ok is false if it is absent or wrong.
-func (f *fields) whole(name string) (n int, ok bool) {
+// wholeNumber reads a whole number; ok is false if it is absent or wrong.
+func (f *fields) wholeNumber(name string) (n int, ok bool) {
 	v := f.get(name)
 	if v == nil {
 		return 0, false
 	}
 	n, err := strconv.Atoi(string(v))
 	if v.Kind() != '0' || err != nil {
-		f.r.Bad(f.at(name), "must be a whole number, is %s", task.Quote(string(v)))
+		f.r.AddProblem(f.at(name), "must be a whole number, is %s", task.Quote(string(v)))
 		return 0, false
 	}
 	return n, true
@@ -250,7 +250,7 @@ func (f *fields) time(name string) task.Time {
 	}
 	t, err := parseTime(s)
 	if err != nil {
-		f.r.Bad(f.at(name), "%s", err)
+		f.r.AddProblem(f.at(name), "%s", err)
 	}
 	return t
 }
@@ -277,11 +277,11 @@ func parseTime(s string) (task.Time, error) {
 
 func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(maps.Keys(m)) }
 
-// rest reports the members that were not read.
-func (f *fields) rest() {
+// reportUnread reports the members that were not read.
+func (f *fields) reportUnread() {
 	for _, name := range sortedKeys(f.m) {
-		if !f.asked[name] {
-			f.r.left(f.where, "field "+task.Quote(name))
+		if !f.read[name] {
+			f.r.omit(f.where, "field "+task.Quote(name))
 		}
 	}
 }

@@ -26,8 +26,8 @@ func line(s string, limit int) (short, rest string) {
 	return short, ""
 }
 
-// above puts a text before another one.
-func above(top, text string) string {
+// prepend puts a text before another one.
+func prepend(top, text string) string {
 	if text == "" {
 		return top
 	}
@@ -69,7 +69,7 @@ func (r *Report) problems(where string, p *task.Problems) {
 	var e *task.Error
 	if errors.As(p.Err(), &e) {
 		for _, f := range e.AllFields() {
-			r.Bad(where+"."+f.Field, "%s", f.Message)
+			r.AddProblem(where+"."+f.Field, "%s", f.Message)
 		}
 		r.More += e.More
 	}
@@ -89,7 +89,7 @@ func fitLine(r *Report, where string, short, long *string, limit int, what, rest
 	s, whole := line(*short, limit)
 	*short = s
 	if whole != "" {
-		*long = above(whole, *long)
+		*long = prepend(whole, *long)
 		r.Note(where, "a %s was cut to %d characters or one line; the full text is in the %s", what, limit, rest)
 	}
 }
@@ -116,7 +116,7 @@ func (p *Plan) fitLabels(it *Item) {
 	out = slices.Compact(out)
 	if len(out) > task.MaxLabels {
 		for range out[task.MaxLabels:] {
-			p.Report.left(it.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
+			p.Report.omit(it.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
 		}
 		out = out[:task.MaxLabels]
 	}
@@ -166,17 +166,17 @@ func person(name string) string {
 	return task.UserActorName(s)
 }
 
-// text assembles a description: the original text, then sections, then
+// descriptionBuilder assembles a description: the original text, then sections, then
 // everything without a field.
-type text struct{ parts, foot []string }
+type descriptionBuilder struct{ parts, footer []string }
 
-func (t *text) add(s string) {
+func (t *descriptionBuilder) add(s string) {
 	if s = strings.TrimSpace(s); s != "" {
 		t.parts = append(t.parts, s)
 	}
 }
 
-func (t *text) section(title, s string) bool {
+func (t *descriptionBuilder) section(title, s string) bool {
 	if strings.TrimSpace(s) == "" {
 		return false
 	}
@@ -184,15 +184,15 @@ func (t *text) section(title, s string) bool {
 	return true
 }
 
-func (t *text) note(what, s string) {
+func (t *descriptionBuilder) note(what, s string) {
 	if s = strings.Join(strings.Fields(s), " "); s != "" {
-		t.foot = append(t.foot, what+": "+s)
+		t.footer = append(t.footer, what+": "+s)
 	}
 }
 
-func (t *text) String() string {
-	if len(t.foot) > 0 {
-		return strings.Join(append(t.parts, strings.Join(t.foot, "\n")), "\n\n")
+func (t *descriptionBuilder) String() string {
+	if len(t.footer) > 0 {
+		return strings.Join(append(t.parts, strings.Join(t.footer, "\n")), "\n\n")
 	}
 	return strings.Join(t.parts, "\n\n")
 }

@@ -29,10 +29,10 @@ func quoteNames(lineOf string) string {
 }
 
 // readMatter parses the front matter of a file, and returns the text below it.
-func (p *Plan) readMatter(src Source) (f *matter, body string, ok bool) {
+func (p *Plan) readMatter(src Source) (f *frontMatter, body string, ok bool) {
 	doc := frontmatter.Split(string(src.Data))
 	if doc.Front == nil || doc.Unclosed {
-		p.Report.Bad(src.Name, "must begin with a front matter between two lines of ---")
+		p.Report.AddProblem(src.Name, "must begin with a front matter between two lines of ---")
 		return nil, "", false
 	}
 	for i, l := range doc.Front {
@@ -40,43 +40,43 @@ func (p *Plan) readMatter(src Source) (f *matter, body string, ok bool) {
 	}
 	list, bad := frontmatter.Fields(doc.Front)
 	if bad != nil {
-		p.Report.Bad(src.Name, "has a YAML front matter that is broken (line %d): %s", doc.FrontLine-1+bad.Line, bad.Message)
+		p.Report.AddProblem(src.Name, "has a YAML front matter that is broken (line %d): %s", doc.FrontLine-1+bad.Line, bad.Message)
 		return nil, "", false
 	}
-	f = &matter{p: p, where: src.Name, m: map[string]ast.Node{}, asked: map[string]bool{}}
+	f = &frontMatter{p: p, where: src.Name, m: map[string]ast.Node{}, read: map[string]bool{}}
 	for _, one := range list {
 		if _, twice := f.m[one.Name]; twice {
-			p.Report.Bad(src.Name+"."+one.Name, "appears twice in the front matter")
+			p.Report.AddProblem(src.Name+"."+one.Name, "appears twice in the front matter")
 		}
 		f.m[one.Name] = one.Value
 	}
 	return f, strings.Join(doc.Body, "\n"), true
 }
 
-// matter are the fields of a front matter.
-type matter struct {
+// frontMatter are the fields of a front matter.
+type frontMatter struct {
 	p     *Plan
 	where string
 	m     map[string]ast.Node
-	asked map[string]bool
+	read  map[string]bool
 }
 
-func (f *matter) text(name string) string {
-	f.asked[name] = true
+func (f *frontMatter) text(name string) string {
+	f.read[name] = true
 	v := f.m[name]
 	if list, is := v.(*ast.SequenceNode); is && len(list.Values) == 1 {
 		v = list.Values[0]
 	}
 	s, ok := frontmatter.Scalar(v)
 	if !ok {
-		f.p.Report.Bad(f.where+"."+name, "must be one value")
+		f.p.Report.AddProblem(f.where+"."+name, "must be one value")
 	}
 	return strings.TrimSpace(s)
 }
 
 // texts reads a list; one value counts as a list of one.
-func (f *matter) texts(name string) []string {
-	f.asked[name] = true
+func (f *frontMatter) texts(name string) []string {
+	f.read[name] = true
 	values := []ast.Node{f.m[name]}
 	if list, is := f.m[name].(*ast.SequenceNode); is {
 		values = list.Values
@@ -85,7 +85,7 @@ func (f *matter) texts(name string) []string {
 	for i, v := range values {
 		s, ok := frontmatter.Scalar(v)
 		if !ok {
-			f.p.Report.Bad(fmt.Sprintf("%s.%s[%d]", f.where, name, i), "must be one value")
+			f.p.Report.AddProblem(fmt.Sprintf("%s.%s[%d]", f.where, name, i), "must be one value")
 		}
 		if s = strings.TrimSpace(s); s != "" {
 			out = append(out, s)
@@ -94,22 +94,22 @@ func (f *matter) texts(name string) []string {
 	return out
 }
 
-func (f *matter) time(name string) task.Time {
+func (f *frontMatter) time(name string) task.Time {
 	s := f.text(name)
 	if s == "" {
 		return 0
 	}
 	t, err := parseTime(s)
 	if err != nil {
-		f.p.Report.Bad(f.where+"."+name, "%s", err)
+		f.p.Report.AddProblem(f.where+"."+name, "%s", err)
 	}
 	return t
 }
 
-func (f *matter) rest() {
+func (f *frontMatter) reportUnread() {
 	for _, name := range slices.Sorted(maps.Keys(f.m)) {
-		if !f.asked[name] {
-			f.p.Report.left(f.where, "field "+task.Quote(name))
+		if !f.read[name] {
+			f.p.Report.omit(f.where, "field "+task.Quote(name))
 		}
 	}
 }
@@ -174,7 +174,7 @@ func parseComments(r *Report, where, s string) (list []task.Comment, other strin
 				if t, err := parseTime(value); err == nil {
 					c.CreatedAt = t
 				} else if strings.TrimSpace(value) != "" {
-					r.Bad(where+".comments", "%s", err)
+					r.AddProblem(where+".comments", "%s", err)
 				}
 			}
 		}

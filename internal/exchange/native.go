@@ -38,13 +38,13 @@ func (p *Plan) readTasks(s Source) {
 			at = max(at, bad.ByteOffset)
 		}
 		at = min(at, int64(len(s.Data)))
-		p.Report.Bad(fmt.Sprintf("%s line %d", s.Name, bytes.Count(s.Data[:at], []byte("\n"))+1), "%s", plainJSON(err))
+		p.Report.AddProblem(fmt.Sprintf("%s line %d", s.Name, bytes.Count(s.Data[:at], []byte("\n"))+1), "%s", plainJSON(err))
 	}
 }
 
 func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
 	if k := d.PeekKind(); k != '{' && k != 0 {
-		p.Report.Bad(file, `must be one JSON object {"tasks": […], "nextId": N}`)
+		p.Report.AddProblem(file, `must be one JSON object {"tasks": […], "nextId": N}`)
 		return nil
 	}
 	if _, err := d.ReadToken(); err != nil {
@@ -78,7 +78,7 @@ func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
 		return err
 	}
 	if !found {
-		p.Report.Bad(file, `has no list "tasks"`)
+		p.Report.AddProblem(file, `has no list "tasks"`)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return errMore
@@ -89,14 +89,14 @@ func (p *Plan) topLevel(d *jsontext.Decoder, file string) error {
 func (p *Plan) member(file, key string, v jsontext.Value) {
 	if key != "nextId" {
 		if key != "tasks" {
-			p.Report.left(file, "field "+task.Quote(key))
+			p.Report.omit(file, "field "+task.Quote(key))
 		}
 		return
 	}
 	s, _ := parseRef(v)
 	id, err := task.ParseID(s)
 	if err != nil || id > maxID {
-		p.Report.Bad(file+": nextId", "must be a positive whole number")
+		p.Report.AddProblem(file+": nextId", "must be a positive whole number")
 		return
 	}
 	p.NextID = id
@@ -114,7 +114,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	it := &Item{Where: where, Ref: f.ref("id")}
 	id, err := task.ParseID(it.Ref)
 	if err != nil || id > maxID {
-		p.Report.Bad(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(it.Ref))
+		p.Report.AddProblem(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(it.Ref))
 		it.Ref = ""
 	}
 	t := &it.Task
@@ -124,11 +124,11 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	t.TitleBy, t.TextBy = f.text("titleBy"), f.text("descriptionBy")
 	t.CreatedBy = cmp.Or(t.CreatedBy, task.System)
 	if t.Project = f.text("project"); t.Project != "" && !task.ValidProjectKey(t.Project) {
-		p.Report.Bad(f.at("project"), "is not the key of a project")
+		p.Report.AddProblem(f.at("project"), "is not the key of a project")
 	}
 	p.demands(t, f)
-	t.Priority, _ = f.whole("priority")
-	version, _ := f.whole("version")
+	t.Priority, _ = f.wholeNumber("priority")
+	version, _ := f.wholeNumber("version")
 	t.Version = int64(max(version, 1))
 	t.Channel = cmp.Or(f.text("channel"), "web")
 	t.Summary = f.text("summary")
@@ -139,19 +139,19 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	waits := task.WaitingFor(f.text("waitingFor"))
 	it.Asked = waits == task.WaitsUser
 	if waits == task.WaitsReview || waits == task.WaitsMerge {
-		p.Report.left(where, "results: a task whose result waited has to be completed again")
+		p.Report.omit(where, "results: a task whose result waited has to be completed again")
 	}
 	it.Withheld = f.text("consent") == "withheld"
 	if f.get("claim") != nil {
-		p.Report.left(where, "claims: whoever works on a task has to claim it again")
+		p.Report.omit(where, "claims: whoever works on a task has to claim it again")
 	}
 	if thread := f.ref("threadId"); thread != "" && thread != it.Ref {
-		p.Report.left(where, "threadId: the thread of a task has the task's id here")
+		p.Report.omit(where, "threadId: the thread of a task has the task's id here")
 	}
 	for _, derived := range []string{"workStatus", "links"} {
 		f.get(derived)
 	}
-	f.rest()
+	f.reportUnread()
 	p.add(it)
 }
 
@@ -160,20 +160,20 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 	t.BoundBy = f.texts("boundBy")
 	for _, id := range t.BoundBy {
 		if !task.ValidAgentID(id) {
-			p.Report.Bad(f.at("boundBy"), "%s is not the name of an agent", task.Quote(id))
+			p.Report.AddProblem(f.at("boundBy"), "%s is not the name of an agent", task.Quote(id))
 		}
 	}
 	var bad task.Problems
 	if v := f.get("checks"); v != nil {
 		if err := json.Unmarshal(v, &t.Checks); err != nil {
-			p.Report.Bad(f.at("checks"), "is no list of checks: %v", err)
+			p.Report.AddProblem(f.at("checks"), "is no list of checks: %v", err)
 			return
 		}
 		bad.CheckChecks("checks", t.Checks, t.Project != "")
 	}
 	if v := f.get("policy"); v != nil {
 		if err := json.Unmarshal(v, &t.Policy); err != nil {
-			p.Report.Bad(f.at("policy"), "is no policy: %v", err)
+			p.Report.AddProblem(f.at("policy"), "is no policy: %v", err)
 			return
 		}
 		bad.CheckReview("policy", *t.Policy)
@@ -188,21 +188,21 @@ func (p *Plan) status(it *Item, f *fields, history bool) {
 	switch t.Status {
 	case task.Draft, task.Active:
 		if history {
-			p.Report.Bad(f.at("status"), "is %s, but a task of history is done or canceled", t.Status)
+			p.Report.AddProblem(f.at("status"), "is %s, but a task of history is done or canceled", t.Status)
 		}
 		if t.ArchivedAt != 0 {
-			p.Report.Bad(f.at("archivedAt"), "must not be there: the task is %s", t.Status)
+			p.Report.AddProblem(f.at("archivedAt"), "must not be there: the task is %s", t.Status)
 		}
 	case task.Done, task.Canceled:
 		if !history {
-			p.Report.Bad(f.at("status"), "is %s, but such a task belongs into history.jsonl", t.Status)
+			p.Report.AddProblem(f.at("status"), "is %s, but such a task belongs into history.jsonl", t.Status)
 		}
 		if t.ArchivedAt == 0 {
 			t.ArchivedAt = t.UpdatedAt
 			p.Report.Note(f.where, "a task of history has no archivedAt; its updatedAt is taken")
 		}
 	default:
-		p.Report.Bad(f.at("status"), "must be draft, active, done or canceled, is %s", task.Quote(string(t.Status)))
+		p.Report.AddProblem(f.at("status"), "must be draft, active, done or canceled, is %s", task.Quote(string(t.Status)))
 	}
 }
 
@@ -211,11 +211,11 @@ func (p *Plan) parts(it *Item, f *fields) {
 	for s := range f.objects("steps") {
 		it.Task.Steps = append(it.Task.Steps, task.Step{Title: s.text("title"), Details: s.text("details"), Done: s.flag("done")})
 		it.Subtasks = append(it.Subtasks, s.ref("taskId"))
-		s.rest()
+		s.reportUnread()
 	}
 	for s := range f.objects("resources") {
 		it.Task.Resources = append(it.Task.Resources, task.Resource{Type: s.text("type"), Value: s.text("value"), Label: s.text("label")})
-		s.rest()
+		s.reportUnread()
 	}
 	for s := range f.objects("comments") {
 		it.Task.Comments = append(it.Task.Comments, p.comment(s))
@@ -230,7 +230,7 @@ func (p *Plan) comment(s *fields) task.Comment {
 	if ref := s.ref("id"); ref != "" {
 		id, err := task.ParseID(ref)
 		if err != nil || id > maxID {
-			p.Report.Bad(s.at("id"), "must be a positive whole number, is %s", task.Quote(ref))
+			p.Report.AddProblem(s.at("id"), "must be a positive whole number, is %s", task.Quote(ref))
 		}
 		c.ID = id
 	}
@@ -239,9 +239,9 @@ func (p *Plan) comment(s *fields) task.Comment {
 		c.Kind = task.KindComment
 	case task.KindComment, task.KindHandoff, task.KindNotice, task.KindQuestion, task.KindAnswer, task.KindSystem:
 	default:
-		p.Report.Bad(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", task.Quote(string(c.Kind)))
+		p.Report.AddProblem(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", task.Quote(string(c.Kind)))
 	}
-	s.rest()
+	s.reportUnread()
 	return c
 }
 
@@ -254,14 +254,14 @@ func (p *Plan) readTodos(s Source) {
 	for _, agent := range sortedKeys(f.m) {
 		l := Todos{Agent: agent, Items: f.texts(agent)}
 		if !task.ValidAgentID(agent) {
-			p.Report.Bad(f.at(task.Quote(agent)), "is not the name of an agent")
+			p.Report.AddProblem(f.at(task.Quote(agent)), "is not the name of an agent")
 		}
 		for i, item := range l.Items {
 			var bad task.Problems
 			where := fmt.Sprintf("%s[%d]", f.at(agent), i)
 			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem ||
 				item == "" || bad.Err() != nil {
-				p.Report.Bad(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
+				p.Report.AddProblem(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
 			}
 		}
 		p.Todos = append(p.Todos, l)

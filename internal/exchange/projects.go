@@ -24,12 +24,12 @@ func (p *Plan) ReadProjects(s Source) {
 			continue
 		}
 		if seen[one.Key] {
-			p.Report.Bad(where+".key", "names a second project %s", one.Key)
+			p.Report.AddProblem(where+".key", "names a second project %s", one.Key)
 		}
 		seen[one.Key] = true
 		p.Projects = append(p.Projects, *one)
 	}
-	f.rest()
+	f.reportUnread()
 }
 
 // project parses one project; nil: v is not one.
@@ -44,10 +44,10 @@ func (p *Plan) project(where string, v jsontext.Value) *task.Project {
 	} {
 		f.get(known)
 	}
-	f.rest()
+	f.reportUnread()
 	out := &task.Project{}
 	if err := json.Unmarshal(v, out); err != nil {
-		p.Report.Bad(where, "is no project: %v", err)
+		p.Report.AddProblem(where, "is no project: %v", err)
 		return nil
 	}
 	out.Fill()

@@ -97,10 +97,10 @@ func TestBeads(t *testing.T) {
 	same(t, "blockers", strings.Join(blocked.BlockedBy, " "), "yd-c3")
 	same(t, "lowest priority", blocked.Task.Priority, -20)
 	same(t, "deferred", at(t, p, "yd-e5").Task.Status, task.Draft)
-	hasCount(t, p.Report.Left, `links of the kind "related"`, 1)
-	hasCount(t, p.Report.Left, "deleted issues", 1)
-	hasCount(t, p.Report.Left, "dependencies to tasks that the files do not hold", 1)
-	hasCount(t, p.Report.Left, `field "mol_type"`, 1)
+	hasCount(t, p.Report.Omitted, `links of the kind "related"`, 1)
+	hasCount(t, p.Report.Omitted, "deleted issues", 1)
+	hasCount(t, p.Report.Omitted, "dependencies to tasks that the files do not hold", 1)
+	hasCount(t, p.Report.Omitted, `field "mol_type"`, 1)
 	hasCount(t, p.Report.Maps, "beads.design → a section of the description", 1)
 }
 
@@ -122,7 +122,7 @@ func TestTaskMaster(t *testing.T) {
 	same(t, "tag", strings.Join(web.Task.Labels, " "), "web-ui")
 	same(t, "canceled", web.Task.Status, task.Canceled)
 	same(t, "created", web.Task.CreatedAt.String(), "2026-02-03T10:00:00.000Z")
-	hasCount(t, p.Report.Left, "dependencies on subtasks of other tasks", 1)
+	hasCount(t, p.Report.Omitted, "dependencies on subtasks of other tasks", 1)
 	t.Run("the older format has one list", func(t *testing.T) {
 		p := TaskMaster(Source{"tasks.json", []byte(`{"tasks":[{"id":"7","title":"x","status":"pending"}]}`)})
 		same(t, "title", at(t, p, "#7").Task.Title, "x")
@@ -229,11 +229,11 @@ func TestReportsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := &Report{}
 	for i := range 100_000 {
-		r.left("x", fmt.Sprint("field ", i))
-		r.Bad("x", "%d", i)
+		r.omit("x", fmt.Sprint("field ", i))
+		r.AddProblem("x", "%d", i)
 	}
-	same(t, "lines", len(r.Left) <= maxCounts+1, true)
+	same(t, "lines", len(r.Omitted) <= maxCounts+1, true)
 	same(t, "problems", len(r.Problems)+r.More, 100_000)
 	same(t, "kept", len(r.Problems), task.MaxProblems)
-	same(t, "the rest is counted", slices.ContainsFunc(r.Left, func(c Count) bool { return c.What == "other things" }), true)
+	same(t, "the rest is counted", slices.ContainsFunc(r.Omitted, func(c Count) bool { return c.What == "other things" }), true)
 }

@@ -29,7 +29,7 @@ func (p *Plan) index() {
 			continue // already reported
 		}
 		if first := p.byRef[it.Ref]; first != nil {
-			p.Report.Bad(it.Where+".id", "appears twice: %s is also the id of %s", task.Quote(it.Ref), first.Where)
+			p.Report.AddProblem(it.Where+".id", "appears twice: %s is also the id of %s", task.Quote(it.Ref), first.Where)
 			continue
 		}
 		p.byRef[it.Ref] = it
@@ -46,16 +46,16 @@ func (p *Plan) links(it *Item) {
 		sub := p.byRef[ref]
 		switch {
 		case sub == nil:
-			p.Report.Bad(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", task.Quote(ref))
+			p.Report.AddProblem(where, "leads to task %s, which the files do not hold; give tasks.json and history.jsonl together", task.Quote(ref))
 		case sub.Parent == "":
 			sub.Parent = it.Ref // the earliest format has the link only in the step
 		case sub.Parent != it.Ref:
-			p.Report.Bad(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step",
+			p.Report.AddProblem(where, "leads to task %s, which is a subtask of %s already: a task has one parent and one step",
 				task.Quote(ref), task.Quote(sub.Parent))
 		}
 	}
 	if it.Parent != "" && p.byRef[it.Parent] == nil {
-		p.Report.Bad(it.Where+".parentTaskId", "leads to task %s, which the files do not hold", task.Quote(it.Parent))
+		p.Report.AddProblem(it.Where+".parentTaskId", "leads to task %s, which the files do not hold", task.Quote(it.Parent))
 		it.Parent = ""
 	}
 	seen := map[string]bool{}
@@ -64,9 +64,9 @@ func (p *Plan) links(it *Item) {
 		where := fmt.Sprintf("%s.blockedBy[%d]", it.Where, i)
 		switch {
 		case p.byRef[ref] == nil:
-			p.Report.Bad(where, "leads to task %s, which the files do not hold", task.Quote(ref))
+			p.Report.AddProblem(where, "leads to task %s, which the files do not hold", task.Quote(ref))
 		case ref == it.Ref:
-			p.Report.Bad(where, "lets the task wait for itself")
+			p.Report.AddProblem(where, "lets the task wait for itself")
 		case !seen[ref]:
 			seen[ref] = true
 			kept = append(kept, ref)
@@ -81,7 +81,7 @@ func (p *Plan) oneStep(it *Item) {
 	seen := map[string]bool{}
 	for i, ref := range it.Subtasks {
 		if ref != "" && seen[ref] {
-			p.Report.Bad(fmt.Sprintf("%s.steps[%d].taskId", it.Where, i),
+			p.Report.AddProblem(fmt.Sprintf("%s.steps[%d].taskId", it.Where, i),
 				"leads to task %s, as another step does: one step a subtask", task.Quote(ref))
 		}
 		seen[ref] = true
@@ -98,13 +98,13 @@ func (p *Plan) nest() {
 			}
 			depth++
 			if up == it {
-				p.Report.Bad(it.Where+".parentTaskId", "makes the task its own ancestor")
+				p.Report.AddProblem(it.Where+".parentTaskId", "makes the task its own ancestor")
 				depth = 0
 				break
 			}
 		}
 		if depth > task.MaxNesting {
-			p.Report.Bad(it.Where+".parentTaskId", "nests the task more than %d deep", task.MaxNesting)
+			p.Report.AddProblem(it.Where+".parentTaskId", "nests the task more than %d deep", task.MaxNesting)
 		}
 		it.Task.Nesting = min(depth, task.MaxNesting)
 	}
@@ -144,7 +144,7 @@ func (p *Plan) cycles() {
 				for _, f := range stack[at[blocker]-1:] {
 					refs = append(refs, f.it.Ref)
 				}
-				p.Report.Bad(top.it.Where+".blockedBy", "closes a circle: %s", circle(refs))
+				p.Report.AddProblem(top.it.Where+".blockedBy", "closes a circle: %s", describeCycle(refs))
 			}
 		}
 	}
@@ -159,15 +159,15 @@ func (p *Plan) waiting() {
 		}
 		for _, ref := range it.BlockedBy {
 			if count[ref]++; count[ref] == task.MaxBlocks+1 {
-				p.Report.Bad(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may",
+				p.Report.AddProblem(it.Where+".blockedBy", "is one too many: %d open tasks wait for task %s already, the most that may",
 					task.MaxBlocks, task.Quote(ref))
 			}
 		}
 	}
 }
 
-// circle describes a cycle; of a long one, only its ends.
-func circle(refs []string) string {
+// describeCycle describes a cycle; of a long one, only its ends.
+func describeCycle(refs []string) string {
 	first := refs[0]
 	if len(refs) > 20 {
 		refs = append(append(slices.Clone(refs[:10]), "…"), refs[len(refs)-9:]...)
@@ -175,9 +175,9 @@ func circle(refs []string) string {
 	return strings.Join(append(refs, first), " waits for ")
 }
 
-// known drops links to tasks that another program's file does not contain, and
+// dropUnknown drops links to tasks that another program's file does not contain, and
 // reports them.
-func (p *Plan) known(what string) {
+func (p *Plan) dropUnknown(what string) {
 	p.byRef = map[string]*Item{}
 	for _, it := range p.Items {
 		p.byRef[it.Ref] = it
@@ -186,14 +186,14 @@ func (p *Plan) known(what string) {
 		kept := it.BlockedBy[:0]
 		for _, ref := range it.BlockedBy {
 			if p.byRef[ref] == nil || ref == it.Ref {
-				p.Report.left(it.Where, what+" to tasks that the files do not hold")
+				p.Report.omit(it.Where, what+" to tasks that the files do not hold")
 				continue
 			}
 			kept = append(kept, ref)
 		}
 		it.BlockedBy = kept
 		if it.Parent != "" && p.byRef[it.Parent] == nil {
-			p.Report.left(it.Where, "parents that the files do not hold")
+			p.Report.omit(it.Where, "parents that the files do not hold")
 			it.Parent = ""
 		}
 	}

@@ -28,7 +28,7 @@ func TaskMaster(tasks Source) *Plan {
 			}
 		}
 	}
-	p.known("dependencies")
+	p.dropUnknown("dependencies")
 	return p.settle()
 }
 
@@ -45,14 +45,14 @@ func (p *Plan) tag(name string, f *fields) {
 		it.Task.CreatedAt = cmp.Or(it.Task.CreatedAt, created)
 		p.add(it)
 	}
-	f.rest()
+	f.reportUnread()
 }
 
 func (p *Plan) taskMaster(tag string, f *fields) *Item {
 	r := &p.Report
 	id := f.ref("id")
 	if id == "" {
-		r.Bad(f.at("id"), "is missing")
+		r.AddProblem(f.at("id"), "is missing")
 	}
 	it := &Item{Where: f.where, Ref: tag + "#" + id}
 	t := &it.Task
@@ -71,24 +71,24 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 	}
 	for _, ref := range f.refs("dependencies") {
 		if strings.Contains(ref, ".") {
-			r.left(f.where, "dependencies on subtasks of other tasks")
+			r.omit(f.where, "dependencies on subtasks of other tasks")
 			continue
 		}
 		it.BlockedBy = append(it.BlockedBy, tag+"#"+ref)
 		r.maps("taskmaster.dependencies → blockedBy")
 	}
 	p.subtasks(it, f)
-	var d text
+	var d descriptionBuilder
 	d.add(f.text("description"))
 	p.sections(&d, f)
 	d.note("Assignee", t.Owner)
 	d.note("Imported from Task Master", strings.Trim(tag+" "+id, " "))
 	t.Description = d.String()
-	f.rest()
+	f.reportUnread()
 	return it
 }
 
-func (p *Plan) sections(d *text, f *fields) {
+func (p *Plan) sections(d *descriptionBuilder, f *fields) {
 	for _, s := range []struct{ field, title string }{
 		{"details", "Details"},
 		{"testStrategy", "Test strategy"},
@@ -119,7 +119,7 @@ func (p *Plan) taskMasterStatus(it *Item, f *fields) {
 // subtasks converts subtasks to steps, because they have no owner.
 func (p *Plan) subtasks(it *Item, f *fields) {
 	for s := range f.objects("subtasks") {
-		var d text
+		var d descriptionBuilder
 		d.add(s.text("description"))
 		p.sections(&d, s)
 		status := s.text("status")
@@ -128,13 +128,13 @@ func (p *Plan) subtasks(it *Item, f *fields) {
 			d.note("Status", status)
 		}
 		for range s.refs("dependencies") {
-			p.Report.left(s.where, "dependencies between the subtasks of a task: steps are done in order")
+			p.Report.omit(s.where, "dependencies between the subtasks of a task: steps are done in order")
 		}
 		s.get("id")
 		s.get("parentTaskId")
 		step.Details = d.String()
 		it.Task.Steps = append(it.Task.Steps, step)
 		p.Report.maps("taskmaster.subtasks → steps")
-		s.rest()
+		s.reportUnread()
 	}
 }

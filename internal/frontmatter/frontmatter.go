@@ -40,7 +40,7 @@ const yamlHint = "Put values that hold `: `, ` #` or begin with a sign in quotes
 // Fields returns the top-level keys of the YAML in order. Keys may be
 // duplicate.
 func Fields(lines []string) ([]Field, *Error) {
-	if bad := tooMuch(lines); bad != nil {
+	if bad := checkComplexity(lines); bad != nil {
 		return nil, bad
 	}
 	node, bad := parse(lines)
@@ -117,10 +117,10 @@ func invalid(err error) *Error {
 	return &Error{1, task.ClipChars(strings.Join(strings.Fields(err.Error()), " "), 60), yamlHint}
 }
 
-// tooMuch rejects YAML for which the library would need too much time or
+// checkComplexity rejects YAML for which the library would need too much time or
 // memory: it recurses into brackets and dashes and takes quadratic time in the
 // number of keys.
-func tooMuch(lines []string) *Error {
+func checkComplexity(lines []string) *Error {
 	const maxOpen, maxDashes, maxIndent = 50, 8, 60
 	if len(lines) > maxLines {
 		return &Error{maxLines, fmt.Sprintf("it has more than %d lines", maxLines), "Move long text into the body"}

@@ -22,11 +22,11 @@ func Split(text string) Document {
 	for first < len(lines) && strings.TrimSpace(lines[first]) == "" {
 		first++
 	}
-	if first == len(lines) || !dashes(lines[first]) {
+	if first == len(lines) || !isDelimiter(lines[first]) {
 		return Document{Body: lines, BodyLine: 1}
 	}
 	for i := first + 1; i < len(lines); i++ {
-		if dashes(lines[i]) {
+		if isDelimiter(lines[i]) {
 			return Document{
 				Front: lines[first+1 : i], FrontLine: first + 2,
 				Body: lines[i+1:], BodyLine: i + 2,
@@ -36,4 +36,4 @@ func Split(text string) Document {
 	return Document{Front: lines[first+1:], FrontLine: first + 2, Unclosed: true}
 }
 
-func dashes(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+func isDelimiter(line string) bool { return strings.TrimRight(line, " \t") == "---" }

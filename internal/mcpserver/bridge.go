@@ -190,7 +190,7 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 		return
 	}
 	err = b.unwrapError(err)
-	if errors.Is(err, ErrRefused) || errors.Is(err, ErrNotReached) && b.silent() {
+	if errors.Is(err, ErrRefused) || errors.Is(err, ErrNotReached) && b.neverAnswered() {
 		b.stop(err)
 	}
 	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
@@ -199,8 +199,8 @@ func (b *bridge) send(ctx context.Context, msg jsonrpc.Message) {
 	}
 }
 
-// silent reports whether the server never answered.
-func (b *bridge) silent() bool {
+// neverAnswered reports whether the server never answered.
+func (b *bridge) neverAnswered() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.answered
@@ -285,14 +285,14 @@ func (b *bridge) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
 	b.answered = true
 	b.mu.Unlock()
-	if err := refusedBy(res); err != nil {
+	if err := protocolError(res); err != nil {
 		return nil, err
 	}
 	return res, nil
 }
 
-// refusedBy returns an error for an answer outside the protocol.
-func refusedBy(res *http.Response) error {
+// protocolError returns an error for an answer outside the protocol.
+func protocolError(res *http.Response) error {
 	if res.StatusCode < http.StatusBadRequest || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}

@@ -114,8 +114,8 @@ func find(args []arg, name string) (arg, bool) {
 // immutable contains fields that callers may never set.
 var immutable = []string{"id", "createdBy", "createdAt", "threadId", "created_by", "created_at", "thread_id"}
 
-// spelledOut expands the shortest descriptions of arguments for sentences.
-var spelledOut = map[string]string{"you": "the ID of the agent that you are", "task": "the ID of the task"}
+// longDescriptions expands the shortest descriptions of arguments for sentences.
+var longDescriptions = map[string]string{"you": "the ID of the agent that you are", "task": "the ID of the task"}
 
 func unknown(args []arg, got []field, name string) string {
 	given := func(a arg) bool {

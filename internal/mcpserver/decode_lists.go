@@ -52,7 +52,7 @@ func readList(p *problems, k kind, name string, items []jsontext.Value) any {
 	case isSteps:
 		return each(name, items, func(at string, raw jsontext.Value) task.Step {
 			o := object(p, at, raw, stepArgs)
-			return task.Step{Title: o.text("title"), Details: o.text("details"), Done: o.yes("done")}
+			return task.Step{Title: o.text("title"), Details: o.text("details"), Done: o.bool("done")}
 		})
 	}
 	return each(name, items, func(at string, raw jsontext.Value) task.Resource {

@@ -10,11 +10,11 @@ import (
 	"taskyard/task"
 )
 
-// direct handles the call of a known tool without the SDK, which would create a
+// serveDirect handles the call of a known tool without the SDK, which would create a
 // session for it: five times the work of the claim itself, and a third of a
 // megabyte of garbage. It handles only plain requests, and leaves everything
 // else, including all protocol errors, to the SDK.
-func (h *handler) direct(w http.ResponseWriter, r *http.Request, body []byte) bool {
+func (h *handler) serveDirect(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if !isPlainRequest(r) {
 		return false
 	}

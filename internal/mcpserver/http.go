@@ -48,7 +48,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		http.Error(w, "the body could not be read to its end", http.StatusBadRequest)
 		return
-	case overBatched(body):
+	case exceedsBatch(body):
 		http.Error(w, "send at most 20 messages at once", http.StatusBadRequest)
 		return
 	}
@@ -68,7 +68,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer h.waits.note(task.ActorFromContext(ctx), body, hangUp)()
 	ctx = context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, gone)
 	r = r.WithContext(context.WithValue(ctx, textOnlyKey{}, textOnly))
-	if h.direct(w, r, body) {
+	if h.serveDirect(w, r, body) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -77,9 +77,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.http.ServeHTTP(answer, r)
 }
 
-// whileThere returns a context that ends with the tool call, and when its
+// withCaller returns a context that ends with the tool call, and when its
 // caller disconnects or cancels it.
-func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+func withCaller(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, ok := ctx.Value(requestKey{}).(context.Context)
 	if !ok {
@@ -92,9 +92,9 @@ func whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// overBatched reports whether a body contains too many messages. The SDK
+// exceedsBatch reports whether a body contains too many messages. The SDK
 // handles bodies that are not a list, or not JSON.
-func overBatched(body []byte) bool {
+func exceedsBatch(body []byte) bool {
 	body = bytes.TrimLeft(body, " \t\r\n")
 	if len(body) == 0 || body[0] != '[' {
 		return false

@@ -33,9 +33,9 @@ func newRPCError(id json.RawMessage, code int64, format string, args ...any) []b
 	return b
 }
 
-// misread returns the JSON-RPC error for a body that is not a valid message.
+// parseFailure returns the JSON-RPC error for a body that is not a valid message.
 // why is the SDK's text. The status is 400, or 200 for an unknown method.
-func misread(body []byte, why string) (status int, answer []byte) {
+func parseFailure(body []byte, why string) (status int, answer []byte) {
 	if !json.Valid(body) {
 		return http.StatusBadRequest, newRPCError(nil, jsonrpc.CodeParseError, "Parse error: the body is not JSON")
 	}
@@ -84,7 +84,7 @@ func (r *refusals) end(body []byte) {
 	if r.text == nil {
 		return
 	}
-	status, answer := misread(body, strings.TrimSpace(r.text.String()))
+	status, answer := parseFailure(body, strings.TrimSpace(r.text.String()))
 	r.Header().Set("Content-Type", "application/json")
 	r.Header().Del("Content-Length")
 	r.ResponseWriter.WriteHeader(status)

@@ -20,7 +20,7 @@ func scan(raw []byte) (deepest int, numbers bool) {
 			depth--
 		case b == '-' || '0' <= b && b <= '9':
 			from := i
-			for i+1 < len(raw) && ofNumber(raw[i+1]) {
+			for i+1 < len(raw) && isNumberByte(raw[i+1]) {
 				i++
 				numbers = numbers && raw[i]|0x20 != 'e'
 			}
@@ -41,6 +41,6 @@ func closing(raw []byte, i int) int {
 	return i
 }
 
-func ofNumber(b byte) bool {
+func isNumberByte(b byte) bool {
 	return '0' <= b && b <= '9' || b == '.' || b == '-' || b == '+' || b|0x20 == 'e'
 }

@@ -85,7 +85,7 @@ func (c *call) changed(t *task.Task, err error) (answer, error) {
 // short returns a task after a change: short, unless the whole task was
 // requested.
 func (c *call) short(t *task.Task) any {
-	if c.yes("full") {
+	if c.bool("full") {
 		return view(t)
 	}
 	return changedTask(t)

@@ -37,7 +37,7 @@ type call struct {
 	ctx   context.Context
 	svc   *service.Service
 	actor task.Actor
-	who   string // the agent that a tool acts for
+	agent string // the agent that a tool acts for
 }
 
 // answer is the success of a call; with an error it is ignored. line is the
@@ -105,7 +105,7 @@ func (h *handler) toolHandler(t tool) mcp.ToolHandler {
 // a result, including a panic, which would otherwise end the whole server,
 // because the SDK runs tools in its own goroutines.
 func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage) (res *mcp.CallToolResult) {
-	ctx, done := whileThere(ctx)
+	ctx, done := withCaller(ctx)
 	defer done()
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,7 +122,7 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 	}
 	c, a := &call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who}, answer{}
 	if t.as != "" {
-		c.who, err = c.agent(t.as)
+		c.agent, err = c.agent(t.as)
 	}
 	if err == nil {
 		a, err = t.run(c)

@@ -61,7 +61,7 @@ var forms = &task.Error{
 // delegateOrTodo determines which of its three forms a call of task has.
 func delegateOrTodo(c *call) (answer, error) {
 	sent := slices.Sorted(maps.Keys(c.values))
-	todoForm := within(sent, "agent_id", "item", "operation")
+	todoForm := onlyContains(sent, "agent_id", "item", "operation")
 	switch {
 	case len(sent) == 1 && c.text("agent_type") == task.ListAgents:
 		return agentTypes(c)
@@ -75,8 +75,8 @@ func delegateOrTodo(c *call) (answer, error) {
 	return delegate(c)
 }
 
-// within reports whether every name is one of those allowed.
-func within(names []string, allowed ...string) bool {
+// onlyContains reports whether every name is one of those allowed.
+func onlyContains(names []string, allowed ...string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(allowed, n) })
 }
 

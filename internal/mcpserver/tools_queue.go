@@ -76,30 +76,30 @@ var paging = []arg{flag("full", "include descriptions"), count("limit", "default
 const openLimit = 50
 
 func signup(c *call) (answer, error) {
-	list, err := c.svc.SignupWait(c.ctx, c.actor, c.who, 1, seconds(c.count("wait_seconds", 0)))
+	list, err := c.svc.SignupWait(c.ctx, c.actor, c.agent, 1, seconds(c.count("wait_seconds", 0)))
 	switch {
 	case err != nil:
 		return answer{}, err
 	case len(list) == 0:
-		return c.nothingFree(func(held []task.ID) any { return oneTask{Held: held} })
+		return c.nothingClaimed(func(held []task.ID) any { return oneTask{Held: held} })
 	}
 	v := claimed(list[0])
 	return answer{line: claimedLine(list), structured: oneTask{Task: v}, body: v}, nil
 }
 
-// nothingFree returns the answer of a signup that claimed nothing. It lists the
+// nothingClaimed returns the answer of a signup that claimed nothing. It lists the
 // tasks that the agent holds, so that an agent that was restarted finds its
 // work.
-func (c *call) nothingFree(structured func(held []task.ID) any) (answer, error) {
-	held, err := c.svc.Held(c.ctx, c.actor, c.who)
-	a := answer{line: nothingIdle(c.who), structured: structured(held), body: none}
+func (c *call) nothingClaimed(structured func(held []task.ID) any) (answer, error) {
+	held, err := c.svc.Held(c.ctx, c.actor, c.agent)
+	a := answer{line: noIdleText(c.agent), structured: structured(held), body: none}
 	if len(held) > 0 {
-		a.line += "\n\n" + stillHeld(held)
+		a.line += "\n\n" + heldTasksText(held)
 	}
 	return a, err
 }
 
-func stillHeld(held []task.ID) string {
+func heldTasksText(held []task.ID) string {
 	return "You hold " + hashes(held) + ": continue with get_task, or release_task"
 }
 
@@ -113,7 +113,7 @@ type manyTasks struct {
 	Held  []task.ID    `json:"held,omitempty"` // if nothing was claimed
 }
 
-func nothingIdle(agent string) string { return "No idle tasks available in queue for agent: " + agent }
+func noIdleText(agent string) string { return "No idle tasks available in queue for agent: " + agent }
 
 func claimedLine(list []*task.Task) string {
 	return numbers(list) + " claimed and set to working status"
@@ -141,20 +141,20 @@ func hashes(ids []task.ID) string {
 }
 
 func batchSignup(c *call) (answer, error) {
-	list, err := c.svc.Signup(c.ctx, c.actor, c.who, c.count("count", 0))
+	list, err := c.svc.Signup(c.ctx, c.actor, c.agent, c.count("count", 0))
 	if err != nil {
 		return answer{}, err
 	}
 	if len(list) == 0 {
-		return c.nothingFree(func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
+		return c.nothingClaimed(func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
 	}
-	return claimedTasks(c.who, list, manyTasks{Tasks: claimedMany(list)}), nil
+	return claimedTasks(c.agent, list, manyTasks{Tasks: claimedMany(list)}), nil
 }
 
 // claimedTasks returns the answer of tools that claim several tasks.
 func claimedTasks(agent string, list []*task.Task, structured any) answer {
 	if len(list) == 0 {
-		return answer{line: nothingIdle(agent), structured: structured, body: none}
+		return answer{line: noIdleText(agent), structured: structured, body: none}
 	}
 	return answer{line: claimedLine(list), structured: structured, body: claimedMany(list)}
 }
@@ -166,10 +166,10 @@ type autoTasks struct {
 
 func autoSignup(c *call) (answer, error) {
 	limit := c.count("max_concurrent", 0)
-	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.who, limit)
-	a := claimedTasks(c.who, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.agent, limit)
+	a := claimedTasks(c.agent, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
 	if len(got.Tasks) == 0 && len(got.Held) >= limit {
-		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.who, len(got.Held), limit)
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.agent, len(got.Held), limit)
 	}
 	return a, err
 }
@@ -215,11 +215,11 @@ type completedAndNext struct {
 }
 
 func completeAndSignup(c *call) (answer, error) {
-	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, c.who, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
+	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, c.agent, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
 	if err != nil {
 		return answer{}, err
 	}
-	next := nothingIdle(c.who)
+	next := noIdleText(c.agent)
 	switch {
 	case done.Task != nil:
 		next = claimedLine([]*task.Task{done.Task})
@@ -227,7 +227,7 @@ func completeAndSignup(c *call) (answer, error) {
 		next = "No task claimed: " + done.Paused
 	}
 	if len(done.Held) > 0 {
-		next += "\n" + stillHeld(done.Held)
+		next += "\n" + heldTasksText(done.Held)
 	}
 	return answer{
 		line:       "Task #" + done.Completed.ID.String() + " completed\n" + next,
@@ -237,13 +237,13 @@ func completeAndSignup(c *call) (answer, error) {
 
 func reassign(c *call) (answer, error) {
 	to := c.text("new_agent")
-	list, err := c.svc.Reassign(c.ctx, c.actor, c.who, c.ids("task_ids"), to, c.text("comment"))
+	list, err := c.svc.Reassign(c.ctx, c.actor, c.agent, c.ids("task_ids"), to, c.text("comment"))
 	moved := make([]any, len(list))
 	for i, t := range list {
 		moved[i] = c.short(t)
 	}
 	return answer{
-		line: numbers(list) + " transferred from " + c.who + " to " + to, body: moved, compact: true,
+		line: numbers(list) + " transferred from " + c.agent + " to " + to, body: moved, compact: true,
 		structured: struct {
 			Tasks []any `json:"tasks"`
 		}{moved},
@@ -251,17 +251,17 @@ func reassign(c *call) (answer, error) {
 }
 
 func myQueue(c *call) (answer, error) {
-	if c.yes("full") {
-		return c.page(c.svc.Queue(c.ctx, c.actor, c.who, true, c.count("limit", openLimit), c.text("after")))
+	if c.bool("full") {
+		return c.page(c.svc.Queue(c.ctx, c.actor, c.agent, true, c.count("limit", openLimit), c.text("after")))
 	}
-	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.who, c.count("limit", openLimit), c.text("after")))
+	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.agent, c.count("limit", openLimit), c.text("after")))
 }
 
 // page returns the answer of a list: short tasks or, if the caller requested
 // full, with descriptions and plans.
 func (c *call) page(p service.Page, err error) (answer, error) {
 	m := listedTasks{Tasks: listed(p.Tasks), Next: p.Next, Indexing: p.Indexing}
-	if c.yes("full") {
+	if c.bool("full") {
 		m.Tasks = pages(p.Tasks)
 	}
 	if task.BudgetFromContext(c.ctx).Cut() {

@@ -54,7 +54,7 @@ func updateStep(c *call) (answer, error) {
 	t, err := c.svc.UpdateStep(c.ctx, c.actor, c.id("taskId"), c.count("stepIndex", 0), task.StepPatch{
 		Title: pointer[string](c.values, "title"), Details: pointer[string](c.values, "details"), Done: pointer[bool](c.values, "done"),
 	})
-	if err != nil || c.yes("full") || !c.yes("done") {
+	if err != nil || c.bool("full") || !c.bool("done") {
 		return c.changed(t, err)
 	}
 	v := changedTask(t)

@@ -73,7 +73,7 @@ func createTask(c *call) (answer, error) {
 		Title: c.text("title"), Description: c.text("description"), Owner: c.text("owner"), Status: task.Status(c.text("status")),
 		Priority: c.count("priority", 0), Steps: value[[]task.Step](c.values, "steps"), Resources: value[[]task.Resource](c.values, "resources"),
 		Labels: value[[]string](c.values, "labels"), BlockedBy: c.ids("blockedBy"),
-		Channel: c.text("channel"), Project: c.text("project"), NoStart: c.has("start") && !c.yes("start"),
+		Channel: c.text("channel"), Project: c.text("project"), NoStart: c.has("start") && !c.bool("start"),
 	}
 	if !c.has("owner") && c.actor.IsAgent() {
 		in.Owner = c.actor.Name
@@ -101,7 +101,7 @@ func getTask(c *call) (answer, error) {
 		}
 		v = oneStep(v, c.count("stepIndex", 0), st)
 	}
-	if c.yes("why") {
+	if c.bool("why") {
 		v.Why, err = c.svc.Why(c.ctx, c.actor, t.ID)
 	}
 	return answer{structured: v, compact: true}, err
@@ -138,13 +138,13 @@ func setBlockedBy(c *call) (answer, error) {
 // listTasks lists the caller's own tasks: an agent sees those of others by ID.
 func listTasks(c *call) (answer, error) {
 	read := c.svc.TaskLines
-	if c.yes("full") {
+	if c.bool("full") {
 		read = c.svc.OpenTasks
 	}
 	return c.page(read(c.ctx, c.actor, task.TaskFilter{
-		Owner: c.who, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
+		Owner: c.agent, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
 		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"), Project: c.text("project"),
-		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.yes("full"),
+		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.bool("full"),
 	}))
 }
 

@@ -46,8 +46,8 @@ func addComment(c *call) (answer, error) {
 }
 
 func notifyUser(c *call) (answer, error) {
-	if c.yes("needs_reply") {
-		return messageAnswer(c.svc.Ask(c.ctx, c.actor, c.id("taskId"), c.text("message"), c.yes("keep_claim")))
+	if c.bool("needs_reply") {
+		return messageAnswer(c.svc.Ask(c.ctx, c.actor, c.id("taskId"), c.text("message"), c.bool("keep_claim")))
 	}
 	return messageAnswer(c.svc.Notify(c.ctx, c.actor, c.id("taskId"), c.text("message")))
 }

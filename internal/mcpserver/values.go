@@ -20,7 +20,7 @@ func pointer[T any](v values, name string) *T {
 
 func (v values) text(name string) string   { return value[string](v, name) }
 func (v values) id(name string) task.ID    { return value[task.ID](v, name) }
-func (v values) yes(name string) bool      { return value[bool](v, name) }
+func (v values) bool(name string) bool     { return value[bool](v, name) }
 func (v values) ids(name string) []task.ID { return value[[]task.ID](v, name) }
 
 // count returns a number, or the default if none was sent.

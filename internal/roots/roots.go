@@ -20,7 +20,7 @@ var places = []string{
 // has none. Call it once, before anything is verified. Other processes do not
 // need it: the certificates take 7 MB of memory per process.
 func Use(getenv func(string) string) {
-	if !wanted(getenv, places) {
+	if !needed(getenv, places) {
 		return
 	}
 	x509.SetFallbackRoots(embedded())
@@ -43,9 +43,9 @@ func embedded() *x509.CertPool {
 	return pool
 }
 
-// wanted reports whether the system has no certificates and no variable names
+// needed reports whether the system has no certificates and no variable names
 // any. An empty folder has none.
-func wanted(getenv func(string) string, places []string) bool {
+func needed(getenv func(string) string, places []string) bool {
 	if getenv("SSL_CERT_FILE") != "" || getenv("SSL_CERT_DIR") != "" {
 		return false
 	}

@@ -39,7 +39,7 @@ func TestCertificatesAreIncludedWhereThereAreNone(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := wanted(func(k string) string { return test.env[k] }, test.places); got != test.want {
+			if got := needed(func(k string) string { return test.env[k] }, test.places); got != test.want {
 				t.Errorf("got %v", got)
 			}
 		})

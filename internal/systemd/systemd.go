@@ -58,8 +58,8 @@ func (n *Notifier) Watchdog() error { return n.send("WATCHDOG=1") }
 
 func statusLine(s string) string { return "STATUS=" + strings.ReplaceAll(s, "\n", " ") }
 
-// patience bounds how long a manager that does not read can block the server.
-const patience = time.Second
+// timeout bounds how long a manager that does not read can block the server.
+const timeout = time.Second
 
 // send writes one datagram of assignments, one per line.
 func (n *Notifier) send(lines ...string) error {
@@ -74,7 +74,7 @@ func (n *Notifier) send(lines ...string) error {
 	if err != nil {
 		return err
 	}
-	if err = c.SetWriteDeadline(time.Now().Add(patience)); err == nil {
+	if err = c.SetWriteDeadline(time.Now().Add(timeout)); err == nil {
 		_, err = c.Write([]byte(strings.Join(lines, "\n")))
 	}
 	return errors.Join(err, c.Close())

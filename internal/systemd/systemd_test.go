@@ -65,7 +65,7 @@ func TestAStatusIsOneLine(t *testing.T) {
 		for err = nil; err == nil; {
 			err = n.Watchdog() // until the queue of the socket is full
 		}
-		if took := time.Since(begin); took > 10*patience {
+		if took := time.Since(begin); took > 10*timeout {
 			t.Errorf("it took %v", took)
 		}
 	})

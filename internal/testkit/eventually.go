@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Patience is how long Eventually waits in a test without a deadline. With all
+// Timeout is how long Eventually waits in a test without a deadline. With all
 // tests running on two slow cores, a test that normally takes 5 s takes more than a
 // minute.
-const Patience = 3 * time.Minute
+const Timeout = 3 * time.Minute
 
 // Eventually waits until so returns true, and fails the test if that takes
 // longer than Patience, or until shortly before the deadline of the test. It is
 // for conditions without a signal: other processes, sockets, counters.
 func Eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	EventuallyWithin(t, Patience, what, so)
+	EventuallyWithin(t, Timeout, what, so)
 }
 
 // EventuallyWithin is like Eventually, with a custom limit.

@@ -75,11 +75,11 @@ func ByForm[T any](short, whole, thorough T) T {
 	return short
 }
 
-// Few returns every nth element of a list, starting with the first; in the
+// Sample returns every nth element of a list, starting with the first; in the
 // whole form, all of them.
-func Few[T any](n int, list []T) []T { return few(Whole(), n, list) }
+func Sample[T any](n int, list []T) []T { return sample(Whole(), n, list) }
 
-func few[T any](whole bool, n int, list []T) []T {
+func sample[T any](whole bool, n int, list []T) []T {
 	if whole {
 		return list
 	}

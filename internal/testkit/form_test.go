@@ -8,13 +8,13 @@ import (
 func TestTheShortFormTakesEveryNthElement(t *testing.T) {
 	t.Parallel()
 	list := []string{"a", "b", "c", "d", "e"}
-	if got := few(false, 2, list); !slices.Equal(got, []string{"a", "c", "e"}) {
+	if got := sample(false, 2, list); !slices.Equal(got, []string{"a", "c", "e"}) {
 		t.Errorf("every second of five: got %v", got)
 	}
-	if got := few(false, 9, list); !slices.Equal(got, list[:1]) {
+	if got := sample(false, 9, list); !slices.Equal(got, list[:1]) {
 		t.Errorf("every ninth of five: got %v", got)
 	}
-	if got := few(true, 2, list); !slices.Equal(got, list) {
+	if got := sample(true, 2, list); !slices.Equal(got, list) {
 		t.Errorf("the whole form: got %v", got)
 	}
 }

@@ -47,7 +47,7 @@ func (p *PostgresServer) pid() (int, error) {
 // temporary folder and no network. When this process ends for any reason, the
 // server stops and its folder is deleted. It does not sync to the disk.
 func StartPostgres() (*PostgresServer, error) {
-	return startPostgres(roomyMemory(), notDurable...)
+	return startPostgres(memoryFolder(), notDurable...)
 }
 
 var notDurable = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
@@ -153,7 +153,7 @@ func (p *PostgresServer) start(settings []string) error {
 	if err := run.Start(); err != nil {
 		return err
 	}
-	hold = append(hold, in)
+	openPipes = append(openPipes, in)
 	for range 600 {
 		if p.do("pg_isready", "-q", "-h", p.dir) == nil {
 			return nil
@@ -164,10 +164,10 @@ func (p *PostgresServer) start(settings []string) error {
 	return fmt.Errorf("PostgreSQL does not start: %s", log)
 }
 
-// roomyMemory returns a folder in a memory file system, where creating a
+// memoryFolder returns a folder in a memory file system, where creating a
 // database per test is ten times as fast; "": the usual place, if there is none
 // with enough space.
-func roomyMemory() string {
+func memoryFolder() string {
 	const place, room = "/dev/shm", 4 << 30
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(place, &st); err != nil || st.Bavail < room/uint64(st.Bsize) {
@@ -183,8 +183,8 @@ while [ -e run ]; do "$bin/postgres" -D data -k "$dir" "$@" -c listen_addresses=
  -c max_connections=400 -c shared_buffers=64MB -c log_min_messages=fatal >>log 2>&1; done &
 read _; rm run; kill -INT "$(head -n 1 data/postmaster.pid)"; wait; cd / && rm -rf "$dir"`
 
-// hold are the pipes that servers read until this process ends.
-var hold []io.Closer
+// openPipes are the pipes that servers read until this process ends.
+var openPipes []io.Closer
 
 // programs returns the folder with the programs of the newest PostgreSQL.
 func programs() (string, error) {

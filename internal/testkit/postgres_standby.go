@@ -18,10 +18,10 @@ func StartReplicatedPostgres(synchronous bool) (primary, standby *PostgresServer
 	if synchronous {
 		settings = append([]string{"-c", "synchronous_standby_names=" + name}, notDurable...)
 	}
-	if primary, err = startPostgres(roomyMemory(), settings...); err != nil {
+	if primary, err = startPostgres(memoryFolder(), settings...); err != nil {
 		return nil, nil, err
 	}
-	if standby, err = newPostgres(roomyMemory()); err != nil {
+	if standby, err = newPostgres(memoryFolder()); err != nil {
 		return nil, nil, err
 	}
 	if err := standby.do("pg_basebackup", "-D", filepath.Join(standby.dir, "data"), "--write-recovery-conf",

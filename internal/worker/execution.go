@@ -23,28 +23,28 @@ import (
 // the wait, so that its program is stopped at once.
 const beatWait = 10 * time.Second
 
-// leavePatience bounds how long a stopping worker may take to end its programs
+// stopTimeout bounds how long a stopping worker may take to end its programs
 // and return their runs.
-const leavePatience = 20 * time.Second
+const stopTimeout = 20 * time.Second
 
 // execution is one run on this machine.
 type execution struct {
-	w     *Worker
-	run   *task.Leased
-	log   *slog.Logger
-	waits chan bool       // whether the run waits for a delegated run
-	lost  context.Context // ends when the server no longer accepts reports of this run
-	lose  context.CancelFunc
-	over  chan struct{} // closed when nothing of it is left here
-	idle  chan struct{} // contains a value while the run waits for a delegated run
+	w        *Worker
+	run      *task.Leased
+	log      *slog.Logger
+	waits    chan bool       // whether the run waits for a delegated run
+	revoked  context.Context // ends when the server no longer accepts reports of this run
+	revoke   context.CancelFunc
+	finished chan struct{} // closed when nothing of it is left here
+	idle     chan struct{} // contains a value while the run waits for a delegated run
 }
 
 // execute executes one run and reports its end.
 func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	log := w.log.With("run_id", leased.RunID, "task_id", leased.TaskID, "agent", leased.Spec.Agent)
-	c := &execution{w: w, run: leased, log: log, waits: make(chan bool), over: make(chan struct{}), idle: make(chan struct{}, 1)}
-	c.lost, c.lose = context.WithCancel(context.Background())
-	defer c.lose()
+	c := &execution{w: w, run: leased, log: log, waits: make(chan bool), finished: make(chan struct{}), idle: make(chan struct{}, 1)}
+	c.revoked, c.revoke = context.WithCancel(context.Background())
+	defer c.revoke()
 	runs := ctx
 	ctx, stop := context.WithCancelCause(ctx)
 	var lent sync.WaitGroup
@@ -53,21 +53,21 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), supervise.ErrShutdown) {
 			// The server may be unreachable for long: the lease then decides.
-			time.AfterFunc(leavePatience, c.lose)
+			time.AfterFunc(stopTimeout, c.revoke)
 		}
 	})()
 	// Whichever report is rejected first: the server no longer accepts this
 	// run's work.
-	defer context.AfterFunc(c.lost, func() {
+	defer context.AfterFunc(c.revoked, func() {
 		stop(supervise.ErrLeaseLost)
 	})()
 	defer w.used.take(leased)()
 	c.log.Info("run started")
-	beating, still := context.WithCancel(c.lost)
+	beating, still := context.WithCancel(c.revoked)
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.beat(beating, stop) }()
 	defer c.takePlace()()
-	lent.Go(func() { c.lend(ctx, runs) })
+	lent.Go(func() { c.runDelegated(ctx, runs) })
 	lines := newSink(c)
 	out := c.outcome(ctx, lines)
 	lines.close()
@@ -85,17 +85,17 @@ func (c *execution) takePlace() (leave func()) {
 	for {
 		had, busy := c.w.placed.LoadOrStore(c.run.TaskID, c)
 		if !busy {
-			return func() { c.w.placed.Delete(c.run.TaskID); close(c.over) }
+			return func() { c.w.placed.Delete(c.run.TaskID); close(c.finished) }
 		}
 		before := had.(*execution)
-		before.lose()
-		<-before.over
+		before.revoke()
+		<-before.finished
 	}
 }
 
-// lend executes delegated runs in the run's own slot while it waits for them: a
+// runDelegated executes delegated runs in the run's own slot while it waits for them: a
 // worker without another slot would never execute them.
-func (c *execution) lend(ctx, runs context.Context) {
+func (c *execution) runDelegated(ctx, runs context.Context) {
 	offer := map[string]any{"parentRun": c.run.RunID}
 	maps.Copy(offer, c.w.offer)
 	for {
@@ -132,13 +132,13 @@ func (c *execution) outcome(ctx context.Context, lines supervise.Sink) supervise
 		URL: c.w.client.URL, Token: l.Token,
 		Dir: dir, Secrets: []string{c.w.client.Token},
 	}, lines)
-	if err != nil && c.lost.Err() == nil { // ending the run while its program starts is not a failure
+	if err != nil && c.revoked.Err() == nil { // ending the run while its program starts is not a failure
 		c.log.Error("supervisor failed", "error", err)
 	}
 	return out
 }
 
-func (c *execution) hold() task.LeaseRef {
+func (c *execution) leaseRef() task.LeaseRef {
 	return task.LeaseRef{Attempt: c.run.Attempt, Lease: c.run.Lease}
 }
 
@@ -155,7 +155,7 @@ func (c *execution) report(ctx context.Context, what string, in, out any) error 
 			return nil
 		case errors.As(err, &no) && permanent(no):
 			if no.Status != http.StatusUnprocessableEntity {
-				c.lose()
+				c.revoke()
 			}
 			return err
 		case ctx.Err() != nil:
@@ -173,7 +173,7 @@ func (c *execution) beat(ctx context.Context, stop context.CancelCauseFunc) {
 		task.LeaseRef
 		Wait  int  `json:"waitSeconds"`
 		Waits bool `json:"waits"`
-	}{LeaseRef: c.hold(), Wait: int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
+	}{LeaseRef: c.leaseRef(), Wait: int(min(beatWait, time.Duration(c.run.Seconds)*time.Second/3).Seconds())}
 	for ctx.Err() == nil {
 		begin := time.Now()
 		var beat task.Beat
@@ -224,7 +224,7 @@ func (c *execution) finish(out supervise.Outcome) {
 	case out.Status == task.RunFailed:
 		in["phase"] = out.Phase
 	}
-	if err := c.report(c.lost, "finish", in, nil); err != nil {
+	if err := c.report(c.revoked, "finish", in, nil); err != nil {
 		c.log.Warn("server did not accept the end of the run", "error", err)
 	}
 }

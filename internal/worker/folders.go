@@ -31,8 +31,8 @@ func (u *foldersInUse) has(name string) (found bool) {
 	return found
 }
 
-// tidy deletes the folders of runs that ended long ago, now and every hour.
-func (w *Worker) tidy(ctx context.Context) {
+// removeExpired deletes the folders of runs that ended long ago, now and every hour.
+func (w *Worker) removeExpired(ctx context.Context) {
 	for {
 		n, err := runner.Retire(ctx, w.dir, func(list []task.RunFolder) ([]task.RunFolder, error) { return w.expired(list), nil })
 		if n > 0 {

@@ -48,7 +48,7 @@ func TestARunDoesNotWorkInTheFolderOfAnotherServer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c := &execution{w: w, run: &task.Leased{RunID: 3, TaskID: 1, Attempt: 1, Lease: 1}, log: w.log, lost: t.Context()}
+		c := &execution{w: w, run: &task.Leased{RunID: 3, TaskID: 1, Attempt: 1, Lease: 1}, log: w.log, revoked: t.Context()}
 		out := c.outcome(t.Context(), discarding{})
 		failed := out.Status == task.RunFailed && strings.Contains(out.Reason, "run-3-1, which a run of another server left")
 		if failed != there {

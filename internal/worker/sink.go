@@ -41,7 +41,7 @@ func newSink(c *execution) *sink {
 
 // Started reports that the program is running; an error stops it.
 func (s *sink) Started(supervise.Process) error {
-	return s.c.report(s.c.lost, "working", s.c.hold(), nil)
+	return s.c.report(s.c.revoked, "working", s.c.leaseRef(), nil)
 }
 
 // Event queues one event.
@@ -80,7 +80,7 @@ func (s *sink) send() {
 	for {
 		select {
 		case <-s.wakeup:
-		case <-s.c.lost.Done():
+		case <-s.c.revoked.Done():
 			s.stopListening()
 			return
 		}
@@ -97,7 +97,7 @@ func (s *sink) send() {
 				return
 			}
 		}
-		sleep.For(s.c.lost, sendEvery)
+		sleep.For(s.c.revoked, sendEvery)
 	}
 }
 
@@ -123,8 +123,8 @@ func (s *sink) deliver(from int64, batch []task.RunLine) bool {
 		task.LeaseRef
 		From   int64          `json:"from"`
 		Events []task.RunLine `json:"events"`
-	}{s.c.hold(), from, batch}
-	if err := s.c.report(s.c.lost, "events", in, nil); err != nil {
+	}{s.c.leaseRef(), from, batch}
+	if err := s.c.report(s.c.revoked, "events", in, nil); err != nil {
 		s.c.log.Warn("transcript lines lost", "lines", len(batch), "error", err)
 		return false
 	}

@@ -83,7 +83,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer quit(nil)
 	w.log.Info("working", "server", w.client.URL, "dir", w.dir, "slots", w.slots)
 	var wg sync.WaitGroup
-	wg.Go(func() { w.tidy(asking) })
+	wg.Go(func() { w.removeExpired(asking) })
 	for range w.slots {
 		wg.Go(func() {
 			if err := w.slot(asking, runs); err != nil {

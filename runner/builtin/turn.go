@@ -41,8 +41,8 @@ func (e *noRoomError) Error() string { return e.Reason }
 // it, and reports its usage. on is called with the parts of the reply, end once
 // after them. The reply is added to the conversation.
 func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.Delta), end func()) (model.Reply, error) {
-	limit := s.maxUsage(req)
-	grant, release, err := s.HoldTurn(ctx, limit)
+	estimate := s.maxUsage(req)
+	grant, release, err := s.HoldTurn(ctx, estimate)
 	if err != nil {
 		return model.Reply{}, err
 	}
@@ -50,7 +50,7 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	if grant.Phase != "" {
 		return model.Reply{}, &noRoomError{grant}
 	}
-	if grant.Out < limit.Out {
+	if grant.Out < estimate.Out {
 		req.MaxTokens = grant.Out
 	}
 	r, err := s.b.Model.Turn(ctx, req, on)

@@ -64,12 +64,12 @@ var table = sync.OnceValue(func() []tool {
 
 type fields = map[string]*jsonschema.Schema
 
-func text(about string, least, limit int) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Description: about, MinLength: &least, MaxLength: &limit}
+func text(about string, minLength, maxLength int) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: about, MinLength: &minLength, MaxLength: &maxLength}
 }
 
-func number(about string, least, limit float64) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &least, Maximum: &limit}
+func number(about string, minimum, maximum float64) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Description: about, Minimum: &minimum, Maximum: &maximum}
 }
 
 // find returns a tool by name, or nil.
