@@ -48,7 +48,7 @@ func (g *scriptedGit) Advance(context.Context, task.MergeOrder, string, string) 
 	return nil
 }
 
-func (g *scriptedGit) Holds(context.Context, string, string, string) (bool, error) {
+func (g *scriptedGit) Contains(context.Context, string, string, string) (bool, error) {
 	return !g.cut, nil
 }
 

@@ -20,7 +20,7 @@ func Enforces(r supervise.Runner, plan task.Spec) []task.Enforcement {
 	}
 	partly := enforce.Partly("decided on the worker that starts it, not here")
 	return enforce.Levels{
-		Tool: enforce.Every(partly), Files: partly, Network: partly,
+		Tool: enforce.SameForAll(partly), Files: partly, Network: partly,
 		Time: enforce.Yes("the worker ends it, and its lease"), Tokens: partly, Turns: partly, Cost: partly,
 	}.List(plan)
 }

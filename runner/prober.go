@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	probeTime  = 15 * time.Second // timeout of one probe
-	probesOnce = 4                // parallel probes
-	lookEvery  = 15 * time.Second // interval for checking whether programs were installed, changed or removed
-	probeFresh = 10 * time.Second // results that are younger survive a change of definitions
+	probeTime     = 15 * time.Second // timeout of one probe
+	probesOnce    = 4                // parallel probes
+	checkInterval = 15 * time.Second // interval for checking whether programs were installed, changed or removed
+	probeFresh    = 10 * time.Second // results that are younger survive a change of definitions
 )
 
 // Source is a runner for a Prober.
@@ -30,7 +30,7 @@ type Source struct {
 // request waits for a program. It is safe for concurrent use.
 type Prober struct {
 	notify  func()
-	kicked  chan struct{}
+	wakeup  chan struct{}
 	slots   chan struct{}
 	flights sync.WaitGroup
 
@@ -51,7 +51,7 @@ type probed struct {
 // each change of the results, on the prober's goroutines.
 func NewProber(sources []Source, tell func()) *Prober {
 	return &Prober{
-		notify: tell, kicked: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
+		notify: tell, wakeup: make(chan struct{}, 1), slots: make(chan struct{}, probesOnce), known: unprobed(sources, false),
 	}
 }
 
@@ -101,13 +101,13 @@ func (p *Prober) Changed() { p.kick() }
 
 func (p *Prober) kick() {
 	select {
-	case p.kicked <- struct{}{}:
+	case p.wakeup <- struct{}{}:
 	default: // a probe is scheduled already
 	}
 }
 
-// asked reports whether all runners are to be probed, and resets the request.
-func (p *Prober) asked() bool {
+// wasRequested reports whether all runners are to be probed, and resets the request.
+func (p *Prober) wasRequested() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.all
@@ -119,30 +119,30 @@ func (p *Prober) asked() bool {
 // changes, until ctx ends. It returns when all of its programs have ended.
 func (p *Prober) Run(ctx context.Context) {
 	defer p.flights.Wait()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
-	p.look(ctx, func(*probed) bool { return true })
+	p.probeAll(ctx, func(*probed) bool { return true })
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.kicked:
-			all := p.asked()
-			p.look(ctx, func(k *probed) bool { return all || p.stale(k) })
+		case <-p.wakeup:
+			all := p.wasRequested()
+			p.probeAll(ctx, func(k *probed) bool { return all || p.isStale(k) })
 		case <-tick.C:
-			p.look(ctx, p.moved)
+			p.probeAll(ctx, p.hasChanged)
 		}
 	}
 }
 
-func (p *Prober) stale(k *probed) bool {
+func (p *Prober) isStale(k *probed) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Since(k.info.ProbedAt.Std()) >= probeFresh
 }
 
-// moved reports whether the program's file has changed.
-func (p *Prober) moved(k *probed) bool {
+// hasChanged reports whether the program's file has changed.
+func (p *Prober) hasChanged(k *probed) bool {
 	now := programState(k.Argv)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,8 +162,8 @@ func programState(argv []string) string {
 	return path + " " + strconv.FormatInt(info.Size(), 10) + " " + info.ModTime().String()
 }
 
-// look starts the wanted probes, unless they are already running.
-func (p *Prober) look(ctx context.Context, want func(*probed) bool) {
+// probeAll starts the wanted probes, unless they are already running.
+func (p *Prober) probeAll(ctx context.Context, want func(*probed) bool) {
 	p.mu.Lock()
 	known := p.known
 	p.mu.Unlock()

@@ -115,11 +115,11 @@ func TestAChangedProgramIsProbedAgain(t *testing.T) {
 	// looked makes the probes that Run makes by itself after some time.
 	looked := func() task.RunnerInfo {
 		t.Helper()
-		p.look(t.Context(), p.moved)
+		p.probeAll(t.Context(), p.hasChanged)
 		p.flights.Wait()
 		return p.Runners()[0]
 	}
-	p.look(t.Context(), func(*probed) bool { return true })
+	p.probeAll(t.Context(), func(*probed) bool { return true })
 	p.flights.Wait()
 	t.Run("a missing program is reported, with a fix", func(t *testing.T) {
 		r := looked()
@@ -153,7 +153,7 @@ func TestAChangedProgramIsProbedAgain(t *testing.T) {
 	t.Run("a hanging program is ended with its children when the server stops", func(t *testing.T) {
 		write("sleep 1000 & echo $! > " + dir + "/child; sleep 1000")
 		ctx, cancel := context.WithCancel(t.Context())
-		p.look(ctx, p.moved)
+		p.probeAll(ctx, p.hasChanged)
 		testkit.EventuallyWithin(t, runnertest.Deadline, "it has started", func() bool {
 			b, _ := os.ReadFile(filepath.Join(dir, "child"))
 			return len(b) > 1
@@ -165,7 +165,7 @@ func TestAChangedProgramIsProbedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		pid := runnertest.PIDAfter(t, []string{"child " + string(b)}, "child")
-		testkit.EventuallyWithin(t, runnertest.Deadline, "its child is gone", func() bool { return runnertest.Gone(pid) })
+		testkit.EventuallyWithin(t, runnertest.Deadline, "its child is gone", func() bool { return runnertest.HasEnded(pid) })
 	})
 }
 

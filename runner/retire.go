@@ -65,7 +65,7 @@ func retired(ctx context.Context, root *os.Root, expired func([]task.RunFolder) 
 			}
 		}
 		for _, old := range list {
-			if old.Tree && !workspace.Emptied(root, old.Name) {
+			if old.Tree && !workspace.HasNoUnsavedWork(root, old.Name) {
 				// The files of a task are on its branch.
 				if task, err := workspace.RetireFolder(ctx, root.Name(), old.Name); !task || err != nil {
 					continue

@@ -102,7 +102,7 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 		return err
 	}
 	if m.After != "" { // it was cut off, or something was in the way
-		done, err := git.Holds(ctx, m.Repository, m.Into, m.After)
+		done, err := git.Contains(ctx, m.Repository, m.Into, m.After)
 		if err != nil {
 			return s.mergeWaits(ctx, m, err)
 		}
@@ -280,7 +280,7 @@ func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error)
 	}
 	keep := true
 	if m.After != "" {
-		moved, err := s.config().Repositories.Holds(ctx, m.Repository, m.Into, m.After)
+		moved, err := s.config().Repositories.Contains(ctx, m.Repository, m.Into, m.After)
 		keep = moved || err != nil
 	}
 	text := oneLine(why.Error())

@@ -39,8 +39,8 @@ type Repositories interface {
 	// local changes are in the way, of CodeMergeMoved where the target has moved.
 	Advance(ctx context.Context, o task.MergeOrder, before, after string) error
 
-	// Holds reports whether a branch contains a commit.
-	Holds(ctx context.Context, repository, branch, commit string) (bool, error)
+	// Contains reports whether a branch contains a commit.
+	Contains(ctx context.Context, repository, branch, commit string) (bool, error)
 
 	// Retire removes the worktree of a task, and its branch if that still names
 	// a commit, "" for none.

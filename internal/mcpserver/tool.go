@@ -33,11 +33,11 @@ type tool struct {
 // call is a tool call with its validated arguments.
 type call struct {
 	values
-	tool  string
-	ctx   context.Context
-	svc   *service.Service
-	actor task.Actor
-	agent string // the agent that a tool acts for
+	tool    string
+	ctx     context.Context
+	svc     *service.Service
+	actor   task.Actor
+	agentID string // the agent that a tool acts for
 }
 
 // answer is the success of a call; with an error it is ignored. line is the
@@ -122,7 +122,7 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 	}
 	c, a := &call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who}, answer{}
 	if t.as != "" {
-		c.agent, err = c.agent(t.as)
+		c.agentID, err = c.agent(t.as)
 	}
 	if err == nil {
 		a, err = t.run(c)

@@ -76,7 +76,7 @@ var paging = []arg{flag("full", "include descriptions"), count("limit", "default
 const openLimit = 50
 
 func signup(c *call) (answer, error) {
-	list, err := c.svc.SignupWait(c.ctx, c.actor, c.agent, 1, seconds(c.count("wait_seconds", 0)))
+	list, err := c.svc.SignupWait(c.ctx, c.actor, c.agentID, 1, seconds(c.count("wait_seconds", 0)))
 	switch {
 	case err != nil:
 		return answer{}, err
@@ -91,8 +91,8 @@ func signup(c *call) (answer, error) {
 // tasks that the agent holds, so that an agent that was restarted finds its
 // work.
 func (c *call) nothingClaimed(structured func(held []task.ID) any) (answer, error) {
-	held, err := c.svc.Held(c.ctx, c.actor, c.agent)
-	a := answer{line: noIdleText(c.agent), structured: structured(held), body: none}
+	held, err := c.svc.Held(c.ctx, c.actor, c.agentID)
+	a := answer{line: noIdleText(c.agentID), structured: structured(held), body: none}
 	if len(held) > 0 {
 		a.line += "\n\n" + heldTasksText(held)
 	}
@@ -141,14 +141,14 @@ func hashes(ids []task.ID) string {
 }
 
 func batchSignup(c *call) (answer, error) {
-	list, err := c.svc.Signup(c.ctx, c.actor, c.agent, c.count("count", 0))
+	list, err := c.svc.Signup(c.ctx, c.actor, c.agentID, c.count("count", 0))
 	if err != nil {
 		return answer{}, err
 	}
 	if len(list) == 0 {
 		return c.nothingClaimed(func(held []task.ID) any { return manyTasks{Tasks: []*claimView{}, Held: held} })
 	}
-	return claimedTasks(c.agent, list, manyTasks{Tasks: claimedMany(list)}), nil
+	return claimedTasks(c.agentID, list, manyTasks{Tasks: claimedMany(list)}), nil
 }
 
 // claimedTasks returns the answer of tools that claim several tasks.
@@ -166,10 +166,10 @@ type autoTasks struct {
 
 func autoSignup(c *call) (answer, error) {
 	limit := c.count("max_concurrent", 0)
-	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.agent, limit)
-	a := claimedTasks(c.agent, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
+	got, err := c.svc.AutoSignup(c.ctx, c.actor, c.agentID, limit)
+	a := claimedTasks(c.agentID, got.Tasks, autoTasks{claimedMany(got.Tasks), got.Held})
 	if len(got.Tasks) == 0 && len(got.Held) >= limit {
-		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.agent, len(got.Held), limit)
+		a.line = fmt.Sprintf("Nothing claimed: %s already holds %d (max_concurrent %d)", c.agentID, len(got.Held), limit)
 	}
 	return a, err
 }
@@ -215,11 +215,11 @@ type completedAndNext struct {
 }
 
 func completeAndSignup(c *call) (answer, error) {
-	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, c.agent, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
+	done, err := c.svc.CompleteAndSignup(c.ctx, c.actor, c.agentID, c.id("task_id"), c.text("summary"), int64(c.count("claim", 0)))
 	if err != nil {
 		return answer{}, err
 	}
-	next := noIdleText(c.agent)
+	next := noIdleText(c.agentID)
 	switch {
 	case done.Task != nil:
 		next = claimedLine([]*task.Task{done.Task})
@@ -237,13 +237,13 @@ func completeAndSignup(c *call) (answer, error) {
 
 func reassign(c *call) (answer, error) {
 	to := c.text("new_agent")
-	list, err := c.svc.Reassign(c.ctx, c.actor, c.agent, c.ids("task_ids"), to, c.text("comment"))
+	list, err := c.svc.Reassign(c.ctx, c.actor, c.agentID, c.ids("task_ids"), to, c.text("comment"))
 	moved := make([]any, len(list))
 	for i, t := range list {
 		moved[i] = c.short(t)
 	}
 	return answer{
-		line: numbers(list) + " transferred from " + c.agent + " to " + to, body: moved, compact: true,
+		line: numbers(list) + " transferred from " + c.agentID + " to " + to, body: moved, compact: true,
 		structured: struct {
 			Tasks []any `json:"tasks"`
 		}{moved},
@@ -252,9 +252,9 @@ func reassign(c *call) (answer, error) {
 
 func myQueue(c *call) (answer, error) {
 	if c.bool("full") {
-		return c.page(c.svc.Queue(c.ctx, c.actor, c.agent, true, c.count("limit", openLimit), c.text("after")))
+		return c.page(c.svc.Queue(c.ctx, c.actor, c.agentID, true, c.count("limit", openLimit), c.text("after")))
 	}
-	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.agent, c.count("limit", openLimit), c.text("after")))
+	return c.page(c.svc.QueueLines(c.ctx, c.actor, c.agentID, c.count("limit", openLimit), c.text("after")))
 }
 
 // page returns the answer of a list: short tasks or, if the caller requested

@@ -142,7 +142,7 @@ func listTasks(c *call) (answer, error) {
 		read = c.svc.OpenTasks
 	}
 	return c.page(read(c.ctx, c.actor, task.TaskFilter{
-		Owner: c.agent, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
+		Owner: c.agentID, Status: task.Status(c.text("status")), WorkStatus: task.WorkStatus(c.text("workStatus")),
 		Query: c.text("q"), Parent: c.id("parent"), Label: c.text("label"), Project: c.text("project"),
 		Limit: c.count("limit", openLimit), After: c.text("after"), Full: c.bool("full"),
 	}))

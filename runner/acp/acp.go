@@ -42,9 +42,9 @@ func (a *Runner) Probe(ctx context.Context) supervise.Probe {
 // EnforcementGap names the tools that such an agent has in addition to those of
 // its definition.
 func (a *Runner) EnforcementGap(tools []string) (string, bool) {
-	beyond := enforce.Beyond(tools, "read", "create", "edit", "bash", "fetch")
+	beyond := enforce.Missing(tools, "read", "create", "edit", "bash", "fetch")
 	if slices.Contains(tools, "bash") {
-		beyond = enforce.Beyond(tools, "fetch")
+		beyond = enforce.Missing(tools, "fetch")
 	}
 	sentence := ""
 	if len(beyond) > 0 {
@@ -59,7 +59,7 @@ func (a *Runner) EnforcementGap(tools []string) (string, bool) {
 // Enforcement returns which parts of a plan are enforced here.
 func (a *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
-		Tool:  enforce.Every(enforce.No("the agent asks before a call only when it wants to")),
+		Tool:  enforce.SameForAll(enforce.No("the agent asks before a call only when it wants to")),
 		Files: a.Confine.Files(), Network: enforce.No("its network is open"),
 		Time: enforce.Yes(enforce.TreeEnds), Tokens: enforce.Partly("only if the program reports its use"),
 		Turns: enforce.No("the protocol does not tell turns"), Cost: enforce.Partly("only if the program reports its cost"),

@@ -69,7 +69,7 @@ func (t *talk) handleError(e *acp.RequestError) {
 		text += " " + string(detail)
 	}
 	switch {
-	case e.Code == authRequired || supervise.BlamesCredentials(text):
+	case e.Code == authRequired || supervise.IsCredentialError(text):
 		t.fail(supervise.RefusedCredentials(text))
 	default:
 		t.fail(supervise.Failed(task.PhaseError, fmt.Sprintf("It answered with error %d: %s", e.Code, text)))

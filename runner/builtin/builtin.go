@@ -131,7 +131,7 @@ func (b *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 // Enforcement returns which parts of a plan are enforced here.
 func (b *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
-		Tool:    enforce.Every(enforce.Yes("each call is checked when it is made")),
+		Tool:    enforce.SameForAll(enforce.Yes("each call is checked when it is made")),
 		Files:   enforce.Yes("tools open only files in the workspace"),
 		Network: enforce.Yes("fetch reaches only public addresses, and only where it is allowed"),
 		Time:    enforce.Yes("the run is ended"), Tokens: enforce.Yes("counted with each reply of the model"),

@@ -77,7 +77,7 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		}
 		told := s.receiveMessages()
 		reply, err := s.turn(ctx)
-		if s.restored > 0 && s.turns == 0 && tooLong(err) {
+		if s.restored > 0 && s.turns == 0 && isContextError(err) {
 			s.log("The conversation of earlier runs is too long for the model: the run starts without it.")
 			s.dropHistory()
 			if told != "" {
@@ -154,9 +154,9 @@ func (s *modelLoop) handleReply(ctx context.Context, r model.Reply) *supervise.O
 	return new(s.closed(ctx))
 }
 
-// tooLong reports whether the model rejected a conversation because of its
+// isContextError reports whether the model rejected a conversation because of its
 // length.
-func tooLong(err error) bool {
+func isContextError(err error) bool {
 	var e *model.Error
 	return errors.As(err, &e) && e.Kind == model.KindContext
 }

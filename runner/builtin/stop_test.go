@@ -112,11 +112,11 @@ func TestWhatCountsAsIdle(t *testing.T) {
 			return done, nil
 		}, task.PhaseEnded},
 		{"a wait that the provider asked for", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
-			on(model.Delta{Again: &model.Again{Try: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
+			on(model.Delta{Again: &model.RetryNotice{Attempt: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
 			return done, pass(ctx, 150*time.Second)
 		}, task.PhaseEnded},
 		{"but silence after such a wait is idleness", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {
-			on(model.Delta{Again: &model.Again{Try: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
+			on(model.Delta{Again: &model.RetryNotice{Attempt: 2, Wait: 100 * time.Second, Err: &model.Error{Kind: model.KindRate}}})
 			return done, pass(ctx, 170*time.Second)
 		}, task.PhaseIdle},
 		{"and endless text reaches the time limit", func(ctx context.Context, on func(model.Delta)) (model.Reply, error) {

@@ -20,7 +20,7 @@ func (s *modelLoop) turn(ctx context.Context) (model.Reply, error) {
 		s.progress(d)
 		if d.Again != nil {
 			out.end()
-			s.log(fmt.Sprintf("Asked again, %d of %d, in %.1f s: %v", d.Again.Try, model.Tries, d.Again.Wait.Seconds(), d.Again.Err))
+			s.log(fmt.Sprintf("Asked again, %d of %d, in %.1f s: %v", d.Again.Attempt, model.Tries, d.Again.Wait.Seconds(), d.Again.Err))
 			return
 		}
 		out.add(d.Text)
@@ -55,7 +55,7 @@ func (s *modelLoop) ask(ctx context.Context, req model.Request, on func(model.De
 	}
 	r, err := s.b.Model.Turn(ctx, req, on)
 	end()
-	if used := r.Usage.Plus(r.Lost); err == nil || used != (model.Usage{}) {
+	if used := r.Usage.Plus(r.FailedUsage); err == nil || used != (model.Usage{}) {
 		s.use(used)
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func Checkout(ctx context.Context, o Options) (Done, error) {
 	if done.Branch, done.Commit, err = c.tip(ctx); err != nil {
 		return Done{}, err
 	}
-	switch there, err := occupied(o.Dir); {
+	switch there, err := isOccupied(o.Dir); {
 	case err != nil:
 		return Done{}, err
 	case !there:
@@ -91,9 +91,9 @@ type checkout struct {
 
 // tip returns the branch and its commit, which it fetches if there is a remote.
 func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
-	where, list := c.r.Path, c.local
+	where, list := c.r.Path, c.localBranches
 	if c.o.Remote != "" {
-		where, list = c.o.Remote, c.distant
+		where, list = c.o.Remote, c.remoteBranches
 	}
 	found, err := list(ctx)
 	if err != nil {
@@ -125,28 +125,28 @@ func (c *checkout) tip(ctx context.Context) (branch, commit string, err error) {
 	return branch, commit, nil
 }
 
-// wanted returns the references to fetch.
-func (c *checkout) wanted() []string {
+// refsToFetch returns the references to fetch.
+func (c *checkout) refsToFetch() []string {
 	if c.o.Branch != "" {
 		return []string{"refs/heads/" + c.o.Branch}
 	}
 	return []string{"refs/heads/" + c.o.Pattern, "refs/heads/" + c.o.Pattern + "-*"}
 }
 
-func (c *checkout) local(ctx context.Context) ([]string, error) {
-	said, err := c.r.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(refname)"}, c.wanted()...)...)
-	return branches(said), err
+func (c *checkout) localBranches(ctx context.Context) ([]string, error) {
+	out, err := c.r.Git.Run(ctx, nil, append([]string{"for-each-ref", "--format=%(refname)"}, c.refsToFetch()...)...)
+	return branches(out), err
 }
 
-func (c *checkout) distant(ctx context.Context) ([]string, error) {
-	args := append([]string{"ls-remote", "--quiet", "--refs", "--upload-pack=git-upload-pack", "--", c.o.Remote}, c.wanted()...)
-	said, err := c.fetching(ctx).Run(ctx, nil, args...)
-	return branches(said), err
+func (c *checkout) remoteBranches(ctx context.Context) ([]string, error) {
+	args := append([]string{"ls-remote", "--quiet", "--refs", "--upload-pack=git-upload-pack", "--", c.o.Remote}, c.refsToFetch()...)
+	out, err := c.fetching(ctx).Run(ctx, nil, args...)
+	return branches(out), err
 }
 
 // branches parses reference names, one at the end of each line.
-func branches(said string) (list []string) {
-	for line := range strings.Lines(said) {
+func branches(out string) (list []string) {
+	for line := range strings.Lines(out) {
 		_, name, ok := strings.Cut(strings.TrimSpace(line), "refs/heads/")
 		if ok {
 			list = append(list, name)
@@ -167,9 +167,9 @@ func (c *checkout) fetching(ctx context.Context) git.Git {
 			g = g.With(name + "=" + value)
 		}
 	}
-	said, err := c.r.Git.At(filepath.Dir(filepath.VolumeName(c.r.Path)+string(filepath.Separator))).
+	out, err := c.r.Git.At(filepath.Dir(filepath.VolumeName(c.r.Path)+string(filepath.Separator))).
 		Run(ctx, nil, "config", "--get-all", "credential.helper")
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(out) {
 		if helper := strings.TrimSpace(line); err == nil && helper != "" {
 			g = g.Set("credential.helper=" + helper)
 		}
@@ -177,8 +177,8 @@ func (c *checkout) fetching(ctx context.Context) git.Git {
 	return g
 }
 
-// occupied reports whether a folder is not empty.
-func occupied(dir string) (bool, error) {
+// isOccupied reports whether a folder is not empty.
+func isOccupied(dir string) (bool, error) {
 	list, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -201,7 +201,7 @@ func (c *checkout) add(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	err = c.filled(ctx, admin, "read-tree", "--reset", "-u", commit)
+	err = c.runFilled(ctx, admin, "read-tree", "--reset", "-u", commit)
 	if err == nil {
 		err = c.note(ctx, admin, commit)
 	}
@@ -227,9 +227,9 @@ func (c *checkout) admin() (string, error) {
 	return admin, nil
 }
 
-// filled runs a command on the files with our own Git, and passes its index to
+// runFilled runs a command on the files with our own Git, and passes its index to
 // the worktree.
-func (c *checkout) filled(ctx context.Context, admin string, args ...string) error {
+func (c *checkout) runFilled(ctx context.Context, admin string, args ...string) error {
 	p := c.private(admin)
 	if err := p.Make(ctx, ""); err != nil {
 		return err
@@ -256,12 +256,12 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, b, 0o600)
 }
 
-// inside returns Git in the repository as the worktree sees it.
-func (c *checkout) inside(admin string) git.Git { return c.r.Git.At(c.o.Dir, "--git-dir="+admin) }
+// worktreeGit returns Git in the repository as the worktree sees it.
+func (c *checkout) worktreeGit(admin string) git.Git { return c.r.Git.At(c.o.Dir, "--git-dir="+admin) }
 
 // note moves HEAD to a commit and records it.
 func (c *checkout) note(ctx context.Context, admin, commit string) error {
-	g := c.inside(admin)
+	g := c.worktreeGit(admin)
 	if _, err := g.Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard task checkout", "HEAD", commit); err != nil {
 		return err
 	}
@@ -276,7 +276,7 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 	if err != nil {
 		return "", err
 	}
-	g := c.inside(admin)
+	g := c.worktreeGit(admin)
 	if own, err := g.Run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
 		return "", fmt.Errorf("%s has the branch %s checked out: run git switch --detach there, or name another folder", c.o.Dir, own)
 	}
@@ -284,7 +284,7 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 		return "", fmt.Errorf("%s could not be read: %s", c.o.Dir, git.Reason(err))
 	}
 	last, _ := g.Run(ctx, nil, "rev-parse", "--verify", "--quiet", placed)
-	if from != last && !c.r.Holds(ctx, to.Commit, from) {
+	if from != last && !c.r.IsAncestor(ctx, to.Commit, from) {
 		return "", fmt.Errorf("%s has commits that %s does not have: push them (git push %s HEAD:%s), or name another folder",
 			c.o.Dir, to.Branch, c.source(), to.Branch)
 	}
@@ -299,7 +299,7 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 		return "", fmt.Errorf("%s could not be read: %w", c.o.Dir, err)
 	}
 	_, _ = p.In(c.o.Dir).Run(ctx, nil, "update-index", "-q", "--refresh") // some files may have changed
-	if err := c.filled(ctx, admin, "read-tree", "-m", "-u", from, to.Commit); err != nil {
+	if err := c.runFilled(ctx, admin, "read-tree", "-m", "-u", from, to.Commit); err != nil {
 		return "", fmt.Errorf("local changes in %s are in the way of what is new on %s: commit, stash or drop them (%s)",
 			c.o.Dir, to.Branch, git.Reason(err))
 	}

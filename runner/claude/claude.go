@@ -86,7 +86,7 @@ func (c *Runner) program() supervise.Program {
 // Enforcement returns which parts of a plan are enforced here.
 func (c *Runner) Enforcement(plan task.Spec) enforce.Levels {
 	h := enforce.Levels{
-		Tool:    enforce.Every(enforce.Yes("the program is given the list by --tools and refuses all others")),
+		Tool:    enforce.SameForAll(enforce.Yes("the program is given the list by --tools and refuses all others")),
 		Network: enforce.Yes("commands have no network"),
 		Time:    enforce.Yes(enforce.TreeEnds), Tokens: enforce.Yes(enforce.ReportsUse),
 		Turns: enforce.Yes("by --max-turns"), Cost: enforce.Yes("by --max-budget-usd, and " + enforce.ReportsUse),

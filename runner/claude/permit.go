@@ -53,7 +53,7 @@ func (r *reader) denialReason(req *request) string {
 
 // inWorkspace reports whether a path is in the run's workspace.
 func (r *reader) inWorkspace(file string) bool {
-	return supervise.Within([]string{r.Work}, file)
+	return supervise.InFolders([]string{r.Work}, file)
 }
 
 // writeDenialReason returns why a file cannot be written even with permission, or "".
@@ -64,7 +64,7 @@ func (r *reader) writeDenialReason(req *request) string {
 	if r.writable == nil || req.Tool != "Write" && req.Tool != "Edit" || json.Unmarshal(req.Input, &args) != nil {
 		return ""
 	}
-	if !filepath.IsAbs(args.Path) || supervise.Within(r.writable, args.Path) {
+	if !filepath.IsAbs(args.Path) || supervise.InFolders(r.writable, args.Path) {
 		return ""
 	}
 	return "A run of this agent writes nothing outside its workspace, and nobody can permit it: " +

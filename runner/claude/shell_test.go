@@ -61,7 +61,7 @@ func TestTheShellOfAnAgentIsConfined(t *testing.T) {
 
 func TestEnforcementOfClaude(t *testing.T) {
 	t.Parallel()
-	whole := &confine.Kernel{Landlock: confine.Least, Seccomp: true}
+	whole := &confine.Kernel{Landlock: confine.MinVersion, Seccomp: true}
 	for _, tt := range []struct {
 		name    string
 		claude  Runner

@@ -54,9 +54,9 @@ func (c *Runner) EnforcementGap(tools []string) (string, bool) {
 	switch {
 	case slices.Contains(tools, "bash"): // a command may do whatever the sandbox permits
 	case sandbox(tools) == "read-only":
-		beyond = enforce.Beyond(tools, "read")
+		beyond = enforce.Missing(tools, "read")
 	default:
-		beyond = enforce.Beyond(tools, "read", "create", "edit", "bash")
+		beyond = enforce.Missing(tools, "read", "create", "edit", "bash")
 	}
 	if len(beyond) == 0 {
 		return "", false

@@ -39,7 +39,7 @@ func (t *talk) remainingSpec(session string) (supervise.Spec, bool) {
 		*limit -= used
 		return *limit > 0
 	}
-	ok := left(&limits.TimeoutSeconds, t.Ran()) && left(&limits.MaxTokens, t.Usage.Tokens()) && left(&limits.MaxTurns, t.turns)
+	ok := left(&limits.TimeoutSeconds, t.WorkedSeconds()) && left(&limits.MaxTokens, t.Usage.Tokens()) && left(&limits.MaxTurns, t.turns)
 	spec.Plan.Limits, spec.Session, spec.Former = limits, session, spec.Dir
 	return spec, ok
 }
@@ -137,7 +137,7 @@ func (t *talk) complaint(message string, b []byte) (again bool) {
 		return false
 	}
 	t.Event(supervise.EventLog, message, nil, b)
-	if supervise.BlamesCredentials(message) {
+	if supervise.IsCredentialError(message) {
 		t.Stop(supervise.RefusedCredentials(t.Clean(message)))
 	}
 	return true
@@ -151,13 +151,13 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 		return *stop
 	case e.Crashed():
 		return *t.Abnormal(e)
-	case why != "" && !t.completed && supervise.BlamesCredentials(why):
+	case why != "" && !t.completed && supervise.IsCredentialError(why):
 		return supervise.RefusedCredentials(why)
 	case t.failure != "":
 		return supervise.Failed(task.PhaseError, "Its turn failed: "+t.failure)
 	case e.Code != 0 && why != "":
 		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", e.Code, why))
-	case e.Code != 0 && supervise.BlamesCredentials(t.Stderr()):
+	case e.Code != 0 && supervise.IsCredentialError(t.Stderr()):
 		return supervise.RefusedCredentials(t.Stderr())
 	case e.Code != 0:
 		return *t.Abnormal(e)

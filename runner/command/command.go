@@ -41,7 +41,7 @@ func (c *Runner) EnforcementGap([]string) (string, bool) {
 func (c *Runner) Enforcement(task.Spec) enforce.Levels {
 	own := enforce.No(enforce.OwnAccount)
 	return enforce.Levels{
-		Tool: enforce.Every(own), Files: own, Network: own,
+		Tool: enforce.SameForAll(own), Files: own, Network: own,
 		Time: enforce.Yes(enforce.TreeEnds), Tokens: enforce.Partly(enforce.ReportsUse),
 		Turns: enforce.No("the program does not report its turns"), Cost: enforce.Partly(enforce.ReportsUse),
 	}

@@ -162,7 +162,7 @@ func (b *Broker) change(n *notification) unix.Errno {
 		if err := unix.Fstat(fd, &st); err != nil {
 			return toErrno(err)
 		}
-		if !b.inside(fd) || os.Geteuid() == 0 && st.Uid != 0 && (a.mode >= 0 || times != nil) {
+		if !b.isWritable(fd) || os.Geteuid() == 0 && st.Uid != 0 && (a.mode >= 0 || times != nil) {
 			return unix.EPERM // root's programs have no rights over other users' files
 		}
 		if a.mode >= 0 {
@@ -173,9 +173,9 @@ func (b *Broker) change(n *notification) unix.Errno {
 	return unix.ENOSYS
 }
 
-// inside reports whether an open file is below one of the folders. Programs
+// isWritable reports whether an open file is below one of the folders. Programs
 // cannot move files into them from outside, so the path is sufficient.
-func (b *Broker) inside(fd int) bool {
+func (b *Broker) isWritable(fd int) bool {
 	name, err := fdPath(fd)
 	if err != nil {
 		return false
@@ -270,7 +270,7 @@ func (a attribute) open(n *notification) (int, unix.Errno) {
 		how |= unix.O_NOFOLLOW
 	}
 	if path.IsAbs(name) {
-		return opened(unix.Open(ofProgram(name, proc), how, 0))
+		return opened(unix.Open(resolveSelf(name, proc), how, 0))
 	}
 	at, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -280,8 +280,8 @@ func (a attribute) open(n *notification) (int, unix.Errno) {
 	return opened(unix.Openat(at, name, how, 0))
 }
 
-// ofProgram resolves /proc/self in a path to the calling process.
-func ofProgram(name, proc string) string {
+// resolveSelf resolves /proc/self in a path to the calling process.
+func resolveSelf(name, proc string) string {
 	for own, its := range map[string]string{"/proc/self/": proc + "/", "/proc/thread-self/": proc + "/", "/dev/fd/": proc + "/fd/"} {
 		if rest, ok := strings.CutPrefix(name, own); ok {
 			return its + rest

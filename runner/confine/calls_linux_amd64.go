@@ -6,9 +6,9 @@ import "golang.org/x/sys/unix"
 var (
 	ownerCalls  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
 	makingRules = []rule{
-		on(unix.SYS_OPEN, forbid, has(1, makesFile), has(2, setIDs)),
-		on(unix.SYS_CREAT, forbid, has(1, setIDs)),
-		on(unix.SYS_MKNOD, forbid, has(1, setIDs)),
+		newRule(unix.SYS_OPEN, forbid, anyBits(1, makesFile), anyBits(2, setIDs)),
+		newRule(unix.SYS_CREAT, forbid, anyBits(1, setIDs)),
+		newRule(unix.SYS_MKNOD, forbid, anyBits(1, setIDs)),
 	}
 	attributes = append([]attribute{
 		{nr: unix.SYS_CHMOD, dir: -1, path: 0, mode: 1, times: -1, flags: -1},

@@ -19,8 +19,8 @@ type Rules struct {
 
 // Landlock versions.
 const (
-	Least     = 3  // the first version that prevents truncating files elsewhere
-	ClosesUDP = 10 // the first version that can close the whole network
+	MinVersion = 3  // the first version that prevents truncating files elsewhere
+	ClosesUDP  = 10 // the first version that can close the whole network
 )
 
 // Devices are files that every program may read and write.

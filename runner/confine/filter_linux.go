@@ -49,13 +49,13 @@ func HasSeccomp() bool {
 
 // The actions of a filter.
 const (
-	permit  = unix.SECCOMP_RET_ALLOW
-	ask     = unix.SECCOMP_RET_USER_NOTIF
-	nothing = unix.SECCOMP_RET_ERRNO // succeed without doing anything
-	denied  = nothing | uint32(unix.EACCES)
-	forbid  = nothing | uint32(unix.EPERM)
-	absent  = nothing | uint32(unix.ENOSYS)
-	lacking = nothing | uint32(unix.EOPNOTSUPP)
+	permit      = unix.SECCOMP_RET_ALLOW
+	ask         = unix.SECCOMP_RET_USER_NOTIF
+	errnoAction = unix.SECCOMP_RET_ERRNO // succeed without doing anything
+	denied      = errnoAction | uint32(unix.EACCES)
+	forbid      = errnoAction | uint32(unix.EPERM)
+	absent      = errnoAction | uint32(unix.ENOSYS)
+	lacking     = errnoAction | uint32(unix.EOPNOTSUPP)
 )
 
 // test is a condition on an argument.
@@ -66,9 +66,9 @@ type test struct {
 	not    bool     // equal to none of them
 }
 
-func is(arg int, values ...uint32) test  { return test{arg: arg, values: values} }
-func not(arg int, values ...uint32) test { return test{arg: arg, values: values, not: true} }
-func has(arg int, bits uint32) test {
+func oneOf(arg int, values ...uint32) test  { return test{arg: arg, values: values} }
+func noneOf(arg int, values ...uint32) test { return test{arg: arg, values: values, not: true} }
+func anyBits(arg int, bits uint32) test {
 	return test{arg: arg, mask: bits, values: []uint32{0}, not: true}
 }
 
@@ -80,7 +80,7 @@ type rule struct {
 	action uint32
 }
 
-func on(nr, action uint32, tests ...test) rule { return rule{nr, tests, action} }
+func newRule(nr, action uint32, tests ...test) rule { return rule{nr, tests, action} }
 
 // refused are system calls that affect the server or other programs of the
 // account, create namespaces, in which a program would have other rights, or
@@ -120,47 +120,47 @@ type Filter struct {
 func (f Filter) rules() (list []rule) {
 	for action, calls := range refused {
 		for _, nr := range calls {
-			list = append(list, on(nr, action))
+			list = append(list, newRule(nr, action))
 		}
 	}
 	// clone3 is reported as missing, because a filter cannot see its flags.
-	list = append(list, on(unix.SYS_CLONE, forbid, has(0, namespaces)))
+	list = append(list, newRule(unix.SYS_CLONE, forbid, anyBits(0, namespaces)))
 	for _, nr := range []uint32{
 		unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR,
 		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_MOVE_PAGES,
 	} {
-		list = append(list, on(nr, forbid, not(0, 0))) // 0 is the calling process or thread
+		list = append(list, newRule(nr, forbid, noneOf(0, 0))) // 0 is the calling process or thread
 	}
 	list = append(list,
-		on(unix.SYS_SETPRIORITY, forbid, not(1, 0)), on(unix.SYS_SETPRIORITY, forbid, is(0, unix.PRIO_USER)),
-		on(unix.SYS_IOPRIO_SET, forbid, not(1, 0)), on(unix.SYS_IOPRIO_SET, forbid, is(0, ioUser)))
+		newRule(unix.SYS_SETPRIORITY, forbid, noneOf(1, 0)), newRule(unix.SYS_SETPRIORITY, forbid, oneOf(0, unix.PRIO_USER)),
+		newRule(unix.SYS_IOPRIO_SET, forbid, noneOf(1, 0)), newRule(unix.SYS_IOPRIO_SET, forbid, oneOf(0, ioUser)))
 	// Setting the owner to oneself has no effect on one's own files. The filter
 	// cannot see who owns a file.
 	own := func(nr uint32, uid int) {
-		list = append(list, on(nr, nothing, is(uid, unchanged, uint32(os.Geteuid())), is(uid+1, unchanged, uint32(os.Getegid()))), on(nr, forbid))
+		list = append(list, newRule(nr, errnoAction, oneOf(uid, unchanged, uint32(os.Geteuid())), oneOf(uid+1, unchanged, uint32(os.Getegid()))), newRule(nr, forbid))
 	}
 	own(unix.SYS_FCHOWN, 1)
 	own(unix.SYS_FCHOWNAT, 2)
 	for _, nr := range ownerCalls {
 		own(nr, 1)
 	}
-	list = append(list, on(unix.SYS_OPENAT, forbid, has(2, makesFile), has(3, setIDs)), on(unix.SYS_MKNODAT, forbid, has(2, setIDs)))
+	list = append(list, newRule(unix.SYS_OPENAT, forbid, anyBits(2, makesFile), anyBits(3, setIDs)), newRule(unix.SYS_MKNODAT, forbid, anyBits(2, setIDs)))
 	list = append(list, makingRules...)
 	for _, a := range attributes {
 		if f.Attributes {
-			list = append(list, on(a.nr, ask))
+			list = append(list, newRule(a.nr, ask))
 		} else if a.mode >= 0 {
-			list = append(list, on(a.nr, forbid, has(a.mode, setIDs)))
+			list = append(list, newRule(a.nr, forbid, anyBits(a.mode, setIDs)))
 		}
 	}
 	if f.Sockets {
 		// Pairs of stream sockets stay allowed, because they lead nowhere.
 		pairs := test{arg: 1, mask: socketKind, values: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, not: true}
-		list = append(list, on(unix.SYS_SOCKETPAIR, denied, pairs))
+		list = append(list, newRule(unix.SYS_SOCKETPAIR, denied, pairs))
 		if f.Network {
-			list = append(list, on(unix.SYS_SOCKET, denied, not(0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)))
+			list = append(list, newRule(unix.SYS_SOCKET, denied, noneOf(0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)))
 		} else {
-			list = append(list, on(unix.SYS_SOCKET, denied))
+			list = append(list, newRule(unix.SYS_SOCKET, denied))
 		}
 	}
 	return list

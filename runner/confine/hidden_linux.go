@@ -49,7 +49,7 @@ func allowBeside(set int, hidden []string) error {
 			}
 			// A file may have been deleted or replaced by a link in the
 			// meantime.
-			if err := allow(set, path, fsRead); err != nil && !passing(err) {
+			if err := allow(set, path, fsRead); err != nil && !isGone(err) {
 				return fmt.Errorf("%s: %w", path, err)
 			}
 		}
@@ -57,6 +57,6 @@ func allowBeside(set int, hidden []string) error {
 	return nil
 }
 
-func passing(err error) bool {
+func isGone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EBADFD) || errors.Is(err, unix.EACCES)
 }

@@ -58,11 +58,11 @@ func (r Rules) Enter() error {
 	}
 	defer func() { _ = unix.Close(set) }()
 	work, file := uint64(fsWork), uint64(fsFile)
-	if !r.holdsReads() {
+	if !r.restrictsReads() {
 		work, file = work&fsWrite, file&fsWrite
 	}
 	rules := map[uint64][]string{work: r.Writable, file: r.Devices}
-	if r.holdsReads() {
+	if r.restrictsReads() {
 		rules[fsRead] = r.Readable
 	}
 	for access, paths := range rules {
@@ -84,13 +84,13 @@ func (r Rules) Enter() error {
 	return nil
 }
 
-// holdsReads reports whether reading is restricted.
-func (r Rules) holdsReads() bool { return r.ReadsFew || len(r.Hidden) > 0 }
+// restrictsReads reports whether reading is restricted.
+func (r Rules) restrictsReads() bool { return r.ReadsFew || len(r.Hidden) > 0 }
 
 // set creates an empty ruleset, which denies everything that it handles.
 func (r Rules) set() (int, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fsWrite}
-	if r.holdsReads() {
+	if r.restrictsReads() {
 		attr.Handled_access_fs = fsAll
 		if r.ReadsFew && r.Version >= 5 {
 			attr.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV

@@ -33,8 +33,8 @@ func If(ok bool, how string) Level {
 	return No(how)
 }
 
-// Every returns the same level for all tools.
-func Every(l Level) func(string) Level { return func(string) Level { return l } }
+// SameForAll returns the same level for all tools.
+func SameForAll(l Level) func(string) Level { return func(string) Level { return l } }
 
 // Levels holds what a runner enforces of one spec on this machine.
 type Levels struct {
@@ -51,11 +51,11 @@ func (h Levels) List(plan task.Spec) (list []task.Enforcement) {
 		if tool == "task" { // delegation rights are checked by the server, for every program
 			l = Yes("Taskyard refuses it")
 		}
-		list = append(list, ofTool(tool, slices.Contains(plan.Tools, tool), l))
+		list = append(list, toolEnforcement(tool, slices.Contains(plan.Tools, tool), l))
 	}
 	for _, tool := range plan.Tools {
 		if !slices.Contains(task.KnownTools, tool) {
-			list = append(list, ofTool(tool, true, Level{}))
+			list = append(list, toolEnforcement(tool, true, Level{}))
 		}
 	}
 	network, level := "closed", h.Network
@@ -67,22 +67,22 @@ func (h Levels) List(plan task.Spec) (list []task.Enforcement) {
 		Level: h.Files.EnforcementLevel, How: h.Files.how,
 	},
 		task.Enforcement{What: "network", Asked: network, Level: level.EnforcementLevel, How: level.how})
-	limit := func(what string, set bool, asked string, l Level) {
+	addLimit := func(what string, set bool, asked string, l Level) {
 		if !set {
 			asked, l = "none", Level{task.NotAsked, ""}
 		}
 		list = append(list, task.Enforcement{What: what, Asked: asked, Level: l.EnforcementLevel, How: l.how})
 	}
 	l := plan.Limits
-	limit("timeout", l.TimeoutSeconds > 0, strconv.Itoa(l.TimeoutSeconds)+" s", h.Time)
-	limit("idleTimeout", l.IdleTimeoutSeconds > 0, strconv.Itoa(l.IdleTimeoutSeconds)+" s", h.Time)
-	limit("maxTokens", l.MaxTokens > 0, strconv.Itoa(l.MaxTokens), h.Tokens)
-	limit("maxTurns", l.MaxTurns > 0, strconv.Itoa(l.MaxTurns), h.Turns)
-	limit("maxCostUsd", l.MaxCostUSD > 0, fmt.Sprintf("%.2f USD", l.MaxCostUSD), h.Cost)
+	addLimit("timeout", l.TimeoutSeconds > 0, strconv.Itoa(l.TimeoutSeconds)+" s", h.Time)
+	addLimit("idleTimeout", l.IdleTimeoutSeconds > 0, strconv.Itoa(l.IdleTimeoutSeconds)+" s", h.Time)
+	addLimit("maxTokens", l.MaxTokens > 0, strconv.Itoa(l.MaxTokens), h.Tokens)
+	addLimit("maxTurns", l.MaxTurns > 0, strconv.Itoa(l.MaxTurns), h.Turns)
+	addLimit("maxCostUsd", l.MaxCostUSD > 0, fmt.Sprintf("%.2f USD", l.MaxCostUSD), h.Cost)
 	return list
 }
 
-func ofTool(tool string, allowed bool, l Level) task.Enforcement {
+func toolEnforcement(tool string, allowed bool, l Level) task.Enforcement {
 	if allowed {
 		return task.Enforcement{What: tool, Asked: "allowed", Level: task.NotAsked}
 	}
@@ -100,7 +100,7 @@ const (
 // AcceptWeaker is the hint in an error about an enforcement gap.
 const AcceptWeaker = `Give the agent these tools, choose another runner, or set accept_weaker = true for this one.`
 
-// Beyond returns the names that are not among tools.
-func Beyond(tools []string, names ...string) []string {
+// Missing returns the names that are not among tools.
+func Missing(tools []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(tools, name) })
 }

@@ -34,10 +34,10 @@ func (g Git) Changes(ctx context.Context, from, to string, each func(Change) err
 
 // Change is a line of a comparison of two commits.
 type Change struct {
-	WasMode, IsMode string // six digits
-	Was, Is         string // object names of the contents
-	Kind            task.Change
-	Path            string
+	BeforeMode, AfterMode string // six digits
+	Before, After         string // object names of the contents
+	Kind                  task.Change
+	Path                  string
 }
 
 // readChange parses ":100644 100755 <was> <is> M" and its path.
@@ -46,7 +46,7 @@ func readChange(head, path string) Change {
 	if len(f) < 5 {
 		return Change{Path: path, Kind: task.FileModified}
 	}
-	c := Change{WasMode: f[0], IsMode: f[1], Was: f[2], Is: f[3], Path: path, Kind: task.FileModified}
+	c := Change{BeforeMode: f[0], AfterMode: f[1], Before: f[2], After: f[3], Path: path, Kind: task.FileModified}
 	switch f[4][0] {
 	case 'A':
 		c.Kind = task.FileAdded
@@ -63,14 +63,14 @@ var modeNames = map[string]string{"100644": "file", "100755": "executable", "120
 // becomes, something other than a regular file.
 func (c Change) Note() string {
 	switch {
-	case c.Kind == task.FileAdded && c.IsMode != "100644":
-		return modeNames[c.IsMode]
-	case c.Kind == task.FileDeleted && c.WasMode != "100644" && c.WasMode != "100755":
-		return modeNames[c.WasMode]
-	case c.Kind == task.FileModified && c.IsMode != c.WasMode:
-		return modeNames[c.WasMode] + " → " + modeNames[c.IsMode]
-	case c.Kind == task.FileModified && c.IsMode == "120000":
-		return modeNames[c.IsMode]
+	case c.Kind == task.FileAdded && c.AfterMode != "100644":
+		return modeNames[c.AfterMode]
+	case c.Kind == task.FileDeleted && c.BeforeMode != "100644" && c.BeforeMode != "100755":
+		return modeNames[c.BeforeMode]
+	case c.Kind == task.FileModified && c.AfterMode != c.BeforeMode:
+		return modeNames[c.BeforeMode] + " → " + modeNames[c.AfterMode]
+	case c.Kind == task.FileModified && c.AfterMode == "120000":
+		return modeNames[c.AfterMode]
 	}
 	return ""
 }
@@ -96,8 +96,8 @@ func (g Git) Contents(ctx context.Context, changed []Change, limit int64) (Blobs
 	found := Blobs{}
 	var ask []string
 	for _, c := range changed {
-		for _, name := range []string{c.Was, c.Is} {
-			if _, ok := found[name]; !ok && name != "" && strings.Trim(name, "0") != "" && c.WasMode != "160000" && c.IsMode != "160000" {
+		for _, name := range []string{c.Before, c.After} {
+			if _, ok := found[name]; !ok && name != "" && strings.Trim(name, "0") != "" && c.BeforeMode != "160000" && c.AfterMode != "160000" {
 				found[name] = textdiff.Side{}
 				ask = append(ask, name)
 			}

@@ -111,7 +111,7 @@ func (g Git) Stream(ctx context.Context, in io.Reader, read func(io.Reader) erro
 	defer stop()
 	cmd := g.command(within, args)
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stderr = in, &bounded{buf: &stderr, left: 4096}
+	cmd.Stdin, cmd.Stderr = in, &boundedWriter{buf: &stderr, remaining: 4096}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -172,17 +172,17 @@ func errorText(stderr string, err error) string {
 	return task.ClipText(textdiff.Printable(strings.Join(list, " ")), 400)
 }
 
-// Locked reports whether Git failed because another process holds a lock.
-func Locked(err error) bool {
+// IsLocked reports whether Git failed because another process holds a lock.
+func IsLocked(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && strings.Contains(e.Text, ".lock") && strings.Contains(e.Text, "File exists")
 }
 
-// Patiently retries fn while a lock is held, for about 2 s.
-func Patiently(ctx context.Context, fn func() error) error {
+// RetryLocked retries fn while a lock is held, for about 2 s.
+func RetryLocked(ctx context.Context, fn func() error) error {
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := fn()
-		if err == nil || !Locked(err) || wait > time.Second {
+		if err == nil || !IsLocked(err) || wait > time.Second {
 			return err
 		}
 		if !sleep.For(ctx, wait) {
@@ -191,16 +191,16 @@ func Patiently(ctx context.Context, fn func() error) error {
 	}
 }
 
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
-	buf  *bytes.Buffer
-	left int
+// boundedWriter keeps the beginning of what is written to it.
+type boundedWriter struct {
+	buf       *bytes.Buffer
+	remaining int
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.left)
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	n := min(len(p), b.remaining)
 	b.buf.Write(p[:n])
-	b.left -= n
+	b.remaining -= n
 	return len(p), nil
 }
 

@@ -109,9 +109,9 @@ func (r *Repository) Free(ctx context.Context, branch string) string {
 	return name
 }
 
-// Holds reports whether forefather is an ancestor of commit, or the same
+// IsAncestor reports whether forefather is an ancestor of commit, or the same
 // commit.
-func (r *Repository) Holds(ctx context.Context, commit, forefather string) bool {
+func (r *Repository) IsAncestor(ctx context.Context, commit, forefather string) bool {
 	_, err := r.Git.Run(ctx, nil, "merge-base", "--is-ancestor", forefather, commit)
 	return err == nil
 }
@@ -182,9 +182,9 @@ var plainSections = []string{
 // passwords.
 var programs = []string{"core.askpass", "core.gitproxy", "core.sshcommand"}
 
-// signsIn reports whether a text is an address that contains credentials: an
+// hasCredentials reports whether a text is an address that contains credentials: an
 // account name alone is not enough for SSH.
-func signsIn(text string) bool {
+func hasCredentials(text string) bool {
 	scheme, rest, _ := strings.Cut(text, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	account, _, named := strings.Cut(authority, "@")
@@ -203,7 +203,7 @@ func (r *Repository) Readable(ctx context.Context) bool {
 		name, value, _ := strings.Cut(setting, "\n")
 		section, _, _ := strings.Cut(name, ".")
 		further := name == "extensions.worktreeconfig" // Git then reads other files too
-		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) || signsIn(name) || signsIn(value) {
+		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) || hasCredentials(name) || hasCredentials(value) {
 			return false
 		}
 	}

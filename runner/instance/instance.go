@@ -79,13 +79,13 @@ func protected() (list []*folder) {
 	return list
 }
 
-// Holds reports whether a file or folder belongs to an instance.
-func Holds(info fs.FileInfo) bool {
+// IsProtected reports whether a file or folder belongs to an instance.
+func IsProtected(info fs.FileInfo) bool {
 	k, ok := fileKey(info)
-	return ok && slices.ContainsFunc(protected(), func(f *folder) bool { return f.holds(k) })
+	return ok && slices.ContainsFunc(protected(), func(f *folder) bool { return f.contains(k) })
 }
 
-func (f *folder) holds(k key) bool {
+func (f *folder) contains(k key) bool {
 	for _, suffix := range suffixes {
 		if info, err := os.Lstat(f.database + suffix); err == nil {
 			if own, ok := fileKey(info); ok && own == k {
@@ -138,7 +138,7 @@ func Folders() (list []string) {
 // folder, contains it, or is inside it. Links and mounts of the same folder are
 // recognized. Neither folder needs to exist.
 func CheckApart(path, data string) error {
-	if Within(path, data) && !Within(data, path) {
+	if IsWithin(path, data) && !IsWithin(data, path) {
 		return fmt.Errorf("%s contains Taskyard's data folder %s; %s", path, data, fix)
 	}
 	return CheckOutside(path, data)
@@ -148,9 +148,9 @@ func CheckApart(path, data string) error {
 // data folder, or is inside it.
 func CheckOutside(path, data string) error {
 	switch {
-	case !Within(data, path):
+	case !IsWithin(data, path):
 		return nil
-	case Within(path, data):
+	case IsWithin(path, data):
 		return fmt.Errorf("%s is Taskyard's data folder; %s", path, fix)
 	}
 	return fmt.Errorf("%s is in Taskyard's data folder %s; %s", path, data, fix)
@@ -158,8 +158,8 @@ func CheckOutside(path, data string) error {
 
 const fix = "use a folder that is neither inside nor above it, such as /srv/work"
 
-// Within reports whether path is outer or is below it.
-func Within(outer, path string) bool {
+// IsWithin reports whether path is outer or is below it.
+func IsWithin(outer, path string) bool {
 	outer, path = Resolve(outer), Resolve(path)
 	top, err := os.Stat(outer)
 	for {

@@ -13,9 +13,9 @@ import (
 	"os"
 )
 
-// pit is the folder in which files are deleted: everything in it will be
+// trashName is the folder in which files are deleted: everything in it will be
 // deleted, and an interrupted deletion continues there.
-const pit = ".removing"
+const trashName = ".removing"
 
 // batch bounds how many subfolders of a folder are moved out of it at a time.
 const batch = 500
@@ -29,15 +29,15 @@ func All(ctx context.Context, root *os.Root, names ...string) error {
 	if err := r.open(root); err != nil {
 		return err
 	}
-	defer func() { _ = r.pit.Close() }()
+	defer func() { _ = r.trash.Close() }()
 	for _, name := range names {
-		r.failed(r.give(root, name))
+		r.failed(r.moveToTrash(root, name))
 	}
 	if err := r.empty(); err != nil {
 		return err
 	}
 	if r.failures == 0 {
-		_ = root.Remove(pit) // another call may already use it again
+		_ = root.Remove(trashName) // another call may already use it again
 		return nil
 	}
 	return fmt.Errorf("%d files or folders could not be removed, the first: %w", r.failures, r.first)
@@ -71,24 +71,24 @@ func readNames(root *os.Root) ([]string, error) {
 
 type remover struct {
 	ctx      context.Context
-	pit      *os.Root
+	trash    *os.Root
 	mark     string // prefix of the names that this call uses in the pit
 	n        int
-	todo     []string // folders in the pit, the last one first
+	pending  []string // folders in the pit, the last one first
 	failures int
 	first    error
 }
 
 // open opens the pit and creates it if it does not exist.
 func (r *remover) open(root *os.Root) error {
-	if err := root.Mkdir(pit, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(trashName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	info, err := root.Lstat(pit)
+	info, err := root.Lstat(trashName)
 	if err != nil {
 		return err
 	}
-	r.pit, err = enter(root, pit, info)
+	r.trash, err = enter(root, trashName, info)
 	return err
 }
 
@@ -114,8 +114,8 @@ func enter(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
 	return dir, nil
 }
 
-// give moves an entry into the pit, if it exists.
-func (r *remover) give(parent *os.Root, name string) error {
+// moveToTrash moves an entry into the pit, if it exists.
+func (r *remover) moveToTrash(parent *os.Root, name string) error {
 	info, err := parent.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -128,11 +128,11 @@ func (r *remover) give(parent *os.Root, name string) error {
 			return err
 		}
 	}
-	return parent.Rename(name, pit+"/"+r.fresh())
+	return parent.Rename(name, trashName+"/"+r.unusedName())
 }
 
-// fresh returns an unused name in the pit.
-func (r *remover) fresh() string {
+// unusedName returns an unused name in the pit.
+func (r *remover) unusedName() string {
 	r.n++
 	return fmt.Sprintf("%s-%d", r.mark, r.n)
 }
@@ -149,40 +149,40 @@ func (r *remover) failed(err error) {
 // empty deletes the contents of the pit. Nested folders are first moved up into
 // the pit, so that paths stay short. The error is the cause of ctx.
 func (r *remover) empty() error {
-	if err := r.each(r.pit, func(name string) bool {
-		r.todo = append(r.todo, name)
+	if err := r.each(r.trash, func(name string) bool {
+		r.pending = append(r.pending, name)
 		return true
 	}); err != nil {
 		return err
 	}
-	for len(r.todo) > 0 {
-		name := r.todo[len(r.todo)-1]
-		r.todo = r.todo[:len(r.todo)-1]
-		if err := r.one(name); err != nil {
+	for len(r.pending) > 0 {
+		name := r.pending[len(r.pending)-1]
+		r.pending = r.pending[:len(r.pending)-1]
+		if err := r.removeEntry(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one deletes an entry of the pit, or records why it cannot. A folder that is
+// removeEntry deletes an entry of the pit, or records why it cannot. A folder that is
 // not finished is pushed back, below those that were inside it.
-func (r *remover) one(name string) error {
-	info, err := r.pit.Lstat(name)
+func (r *remover) removeEntry(name string) error {
+	info, err := r.trash.Lstat(name)
 	if err != nil || !info.IsDir() {
 		if err == nil {
-			err = r.pit.Remove(name)
+			err = r.trash.Remove(name)
 		}
 		r.failed(err)
 		return r.ctx.Err()
 	}
-	dir, err := enter(r.pit, name, info)
+	dir, err := enter(r.trash, name, info)
 	if err != nil {
 		r.failed(err)
 		return r.ctx.Err()
 	}
-	at := len(r.todo)
-	r.todo = append(r.todo, name)
+	at := len(r.pending)
+	r.pending = append(r.pending, name)
 	gone, firsts := 0, r.failures
 	end := r.each(dir, func(child string) bool {
 		if err := r.child(dir, name, child); err != nil {
@@ -190,17 +190,17 @@ func (r *remover) one(name string) error {
 		} else {
 			gone++
 		}
-		return len(r.todo)-at <= batch
+		return len(r.pending)-at <= batch
 	})
 	_ = dir.Close()
 	if end != nil {
 		return end
 	}
-	if len(r.todo) > at+1 { // it is processed again after the folders inside it
+	if len(r.pending) > at+1 { // it is processed again after the folders inside it
 		r.failures = firsts
 		return nil
 	}
-	err = r.pit.Remove(name)
+	err = r.trash.Remove(name)
 	switch {
 	case err != nil && gone > 0: // a long folder may be listed incompletely while it shrinks
 		r.failures = firsts
@@ -208,7 +208,7 @@ func (r *remover) one(name string) error {
 		r.failed(err)
 		fallthrough
 	default:
-		r.todo = r.todo[:at]
+		r.pending = r.pending[:at]
 	}
 	return nil
 }
@@ -229,11 +229,11 @@ func (r *remover) child(dir *os.Root, name, child string) error {
 			return err
 		}
 	}
-	up := r.fresh()
-	if err := r.pit.Rename(name+"/"+child, up); err != nil {
+	up := r.unusedName()
+	if err := r.trash.Rename(name+"/"+child, up); err != nil {
 		return err
 	}
-	r.todo = append(r.todo, up)
+	r.pending = append(r.pending, up)
 	return nil
 }
 

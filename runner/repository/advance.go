@@ -24,7 +24,7 @@ func (rs *Repositories) Advance(ctx context.Context, o task.MergeOrder, before, 
 	if err != nil {
 		return err
 	}
-	if err := r.known(ctx, before, after); err != nil {
+	if err := r.checkCommits(ctx, before, after); err != nil {
 		return err
 	}
 	defer rs.lock(r)()
@@ -52,22 +52,22 @@ func (rs *Repositories) advanceTree(ctx context.Context, r *repo, tree *workspac
 	case ctx.Err() != nil, errors.As(err, &known):
 		return err
 	case errors.Is(err, workspace.ErrMoved):
-		return moved(o)
+		return movedError(o)
 	}
-	return waits("The merge into %s waits: %s", o.Into, git.Reason(err))
+	return waitsErrorf("The merge into %s waits: %s", o.Into, git.Reason(err))
 }
 
-func moved(o task.MergeOrder) error {
+func movedError(o task.MergeOrder) error {
 	return task.Errorf(task.Conflict, task.CodeMergeMoved, "%s moved while the merge was prepared", o.Into)
 }
 
 func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder, before, after string) error {
 	tip := r.Tip(ctx, o.Into)
 	if tip != before && tip != after {
-		if r.Holds(ctx, tip, after) {
+		if r.IsAncestor(ctx, tip, after) {
 			return r.finish(ctx, o, after)
 		}
-		return moved(o)
+		return movedError(o)
 	}
 	if folder := r.rebasing(o.Into); folder != "" && tip == before {
 		return waits("The merge into %s waits: a rebase of that branch is in progress (%s). Finish or abort it", o.Into, folder)
@@ -86,35 +86,35 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 		if _, gone := os.Stat(place.Folder); place.Branch != o.Into || gone != nil || r.Bare && git.SameFolder(place.Folder, r.Path) {
 			continue
 		}
-		if instance.Within(rs.o.Runs, place.Folder) {
-			return waits("The merge into %s waits: a task works on that branch", o.Into)
+		if instance.IsWithin(rs.o.Runs, place.Folder) {
+			return waitsErrorf("The merge into %s waits: a task works on that branch", o.Into)
 		}
 		c, err := rs.openCheckout(ctx, r, place.Folder, before, after, tip == after)
 		if c != nil {
 			open = append(open, c)
 		}
 		if err != nil {
-			return holdUp(ctx, o, place.Folder, err)
+			return waitError(ctx, o, place.Folder, err)
 		}
 	}
 	if tip == before && before != after {
-		err := r.guarded(ctx, "refs/heads/"+o.Into, func() error {
-			return git.Patiently(ctx, func() error { return r.Move(ctx, o.Into, after, before) })
+		err := r.withGuard(ctx, "refs/heads/"+o.Into, func() error {
+			return git.RetryLocked(ctx, func() error { return r.Move(ctx, o.Into, after, before) })
 		})
 		if err != nil {
 			switch now := r.Tip(ctx, o.Into); {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
 			case now != before && now != after:
-				return moved(o)
+				return movedError(o)
 			case now == before:
-				return waits("The merge into %s waits: the branch cannot be moved (%s)", o.Into, git.Reason(err))
+				return waitsErrorf("The merge into %s waits: the branch cannot be moved (%s)", o.Into, git.Reason(err))
 			}
 		}
 	}
 	for _, c := range open {
 		if err := c.write(context.WithoutCancel(ctx)); err != nil {
-			return holdUp(ctx, o, c.folder, err)
+			return waitError(ctx, o, c.folder, err)
 		}
 	}
 	return r.finish(ctx, o, after)
@@ -150,10 +150,10 @@ func (r *repo) finish(ctx context.Context, o task.MergeOrder, after string) erro
 	return nil
 }
 
-// holdUp returns the error for a folder that cannot be updated.
-func holdUp(ctx context.Context, o task.MergeOrder, folder string, err error) error {
+// waitError returns the error for a folder that cannot be updated.
+func waitError(ctx context.Context, o task.MergeOrder, folder string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return waits("The merge waits: %s is checked out in %s, and %s", o.Into, folder, git.Reason(err))
+	return waitsErrorf("The merge waits: %s is checked out in %s, and %s", o.Into, folder, git.Reason(err))
 }

@@ -22,9 +22,9 @@ const keptFor = 30 * 24 * time.Hour
 // keptUnder is the prefix of the references that protect such commits.
 const keptUnder = "refs/taskyard/merge/"
 
-func kept(o task.MergeOrder) string { return keptUnder + o.ID.String() }
+func keptRef(o task.MergeOrder) string { return keptUnder + o.ID.String() }
 
-// refused is the reason why a change cannot be merged.
+// refusal is the reason why a change cannot be merged.
 type refused struct{ code, reason string }
 
 func (e *refused) Error() string { return e.reason }
@@ -43,7 +43,7 @@ func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Mer
 	if err != nil {
 		return nil, err
 	}
-	if err := r.known(ctx, o.Base, o.Head); err != nil {
+	if err := r.checkCommits(ctx, o.Base, o.Head); err != nil {
 		return nil, err
 	}
 	m := &task.Merged{Checks: []task.CheckRun{}}
@@ -78,7 +78,7 @@ func (rs *Repositories) target(ctx context.Context, r *repo, o task.MergeOrder) 
 }
 
 func (rs *Repositories) apply(ctx context.Context, r *repo, o task.MergeOrder, m *task.Merged) (string, error) {
-	commit, err := r.onto(ctx, o, m.Before)
+	commit, err := r.mergeCommit(ctx, o, m.Before)
 	if err != nil {
 		return "", err
 	}
@@ -96,12 +96,12 @@ func (rs *Repositories) apply(ctx context.Context, r *repo, o task.MergeOrder, m
 	return commit, rs.proveMerge(ctx, r, o, commit, m)
 }
 
-// onto creates the commit that the target will point to.
-func (r *repo) onto(ctx context.Context, o task.MergeOrder, target string) (string, error) {
+// mergeCommit creates the commit that the target will point to.
+func (r *repo) mergeCommit(ctx context.Context, o task.MergeOrder, target string) (string, error) {
 	switch {
 	case o.Method == task.MergeSquash:
 		return r.squash(ctx, o, target)
-	case r.Holds(ctx, o.Head, target): // its commits already continue the target
+	case r.IsAncestor(ctx, o.Head, target): // its commits already continue the target
 		return o.Head, nil
 	case o.Method == task.MergeRebase:
 		return r.rebase(ctx, o, target)
@@ -239,9 +239,9 @@ func ending(log string) string {
 // keep protects a commit until the target is moved to it.
 func (rs *Repositories) keep(ctx context.Context, r *repo, o task.MergeOrder, commit string) error {
 	defer rs.lock(r)()
-	r.forget(ctx)
-	return r.guarded(ctx, kept(o), func() error {
-		_, err := r.Git.Run(ctx, nil, "update-ref", kept(o), commit)
+	r.releaseUnfinished(ctx)
+	return r.withGuard(ctx, keptRef(o), func() error {
+		_, err := r.Git.Run(ctx, nil, "update-ref", keptRef(o), commit)
 		return err
 	})
 }
@@ -249,14 +249,14 @@ func (rs *Repositories) keep(ctx context.Context, r *repo, o task.MergeOrder, co
 // release lets Git collect a commit that was created for a merge.
 func (r *repo) release(ctx context.Context, o task.MergeOrder) {
 	ctx = context.WithoutCancel(ctx)
-	_ = r.guarded(ctx, kept(o), func() error {
-		_, err := r.Git.Run(ctx, nil, "update-ref", "-d", kept(o))
+	_ = r.withGuard(ctx, keptRef(o), func() error {
+		_, err := r.Git.Run(ctx, nil, "update-ref", "-d", keptRef(o))
 		return err
 	})
 }
 
-// forget releases the commits of merges that were never finished.
-func (r *repo) forget(ctx context.Context) {
+// releaseUnfinished releases the commits of merges that were never finished.
+func (r *repo) releaseUnfinished(ctx context.Context) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(committerdate:unix) %(refname)", keptUnder)
 	for line := range strings.Lines(out) {
 		at, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -266,8 +266,8 @@ func (r *repo) forget(ctx context.Context) {
 	}
 }
 
-// waits returns the error of a merge that is held up by the state of the
+// waitsErrorf returns the error of a merge that is held up by the state of the
 // repository.
-func waits(format string, args ...any) error {
+func waitsErrorf(format string, args ...any) error {
 	return task.Errorf(task.Conflict, task.CodeMergeWaits, "%s", textdiff.Printable(fmt.Sprintf(format, args...)))
 }

@@ -56,7 +56,7 @@ func TestAnAcceptedChangeIsMerged(t *testing.T) {
 				t.Errorf("new/c.txt: %q, %v", b, err)
 			}
 			same(t, "references", s.git("for-each-ref", "--format=%(refname)"), "refs/heads/fix\nrefs/heads/main")
-			holds, err := s.rs.Holds(t.Context(), s.repo, "main", m.After)
+			holds, err := s.rs.Contains(t.Context(), s.repo, "main", m.After)
 			if ok(t, err); !holds {
 				t.Error("main does not contain the merge")
 			}

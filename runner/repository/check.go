@@ -24,7 +24,7 @@ func (rs *Repositories) Check(ctx context.Context, w task.Worktree, at *task.Rev
 	run := task.CheckRun{TaskID: w.TaskID, Name: c.Name, Command: c.Run, Required: c.Required, Commit: at.Head, Verdict: task.CheckNotRun}
 	r, err := rs.open(ctx, w.Repository)
 	if err == nil {
-		err = r.known(ctx, at.Base, at.Head)
+		err = r.checkCommits(ctx, at.Base, at.Head)
 	}
 	if err == nil {
 		switch c.Kind {
@@ -46,8 +46,8 @@ func (rs *Repositories) Check(ctx context.Context, w task.Worktree, at *task.Rev
 	return run
 }
 
-// judge sets the verdict of a check that runs no command.
-func judge(run *task.CheckRun, passed bool, otherwise string) {
+// setVerdict sets the verdict of a check that runs no command.
+func setVerdict(run *task.CheckRun, passed bool, otherwise string) {
 	run.Verdict = task.CheckPassed
 	if !passed {
 		run.Verdict, run.Reason = task.CheckFailed, otherwise
@@ -57,7 +57,7 @@ func judge(run *task.CheckRun, passed bool, otherwise string) {
 // checkFile checks whether a file exists in the revision.
 func (r *repo) checkFile(ctx context.Context, at *task.Revision, c task.Check, run *task.CheckRun) error {
 	out, err := r.bare.Run(ctx, nil, "ls-tree", "-z", at.Head, "--", filepath.Clean(c.Path))
-	judge(run, strings.HasPrefix(out, "100") || strings.HasPrefix(out, "120"), "there is no such file")
+	setVerdict(run, strings.HasPrefix(out, "100") || strings.HasPrefix(out, "120"), "there is no such file")
 	return err
 }
 
@@ -72,7 +72,7 @@ func (r *repo) checkChanged(ctx context.Context, at *task.Revision, c task.Check
 		found = found || matches(c.Path)
 		return nil
 	})
-	judge(run, found, "no changed file matches")
+	setVerdict(run, found, "no changed file matches")
 	return err
 }
 
@@ -101,7 +101,7 @@ func (rs *Repositories) checkCommand(
 		Run: c.Run, Folder: tree.Folder(), Home: tree.Home(), Network: c.Network, Timeout: c.Timeout(), Task: w.TaskID,
 	}))
 	name, err := tree.Changed(ctx, at.Head)
-	spoil(run, name)
+	revokeVerdict(run, name)
 	return err
 }
 
@@ -111,9 +111,9 @@ func record(run *task.CheckRun, out check.Outcome) {
 	run.Log, run.LogSHA256, run.Level = out.Log, check.Sum(out.Log), out.Level
 }
 
-// spoil revokes the verdict of a check that passed although a file changed: it
+// revokeVerdict revokes the verdict of a check that passed although a file changed: it
 // says nothing about the revision.
-func spoil(run *task.CheckRun, name string) {
+func revokeVerdict(run *task.CheckRun, name string) {
 	if name != "" && run.Verdict == task.CheckPassed {
 		run.Verdict, run.Reason = task.CheckFailed, "files changed while it ran: "+task.ClipText(textdiff.Printable(name), 300)
 	}
@@ -185,7 +185,7 @@ func (f *folder) unchanged(ctx context.Context, run *task.CheckRun) error {
 	_, _ = g.Run(ctx, nil, "update-index", "-q", "--refresh") // some may have been touched
 	name := ""
 	err := g.EachName(ctx, func(s string) { name = s }, diffFiles...)
-	spoil(run, name)
+	revokeVerdict(run, name)
 	return err
 }
 

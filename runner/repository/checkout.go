@@ -30,7 +30,7 @@ type checkout struct {
 	dir    string  // our own folder, with index and files
 	after  string
 
-	gone, files []string        // to be deleted, and to be written
+	deleted, files []string        // to be deleted, and to be written
 	hidden      map[string]bool // files of these whose changes Git does not show
 	nothing     bool            // nothing needs to be changed
 }
@@ -49,7 +49,7 @@ func (e dirtyError) Error() string { return string(e) }
 // The error says, for people, what is in the way. The caller must close a
 // non-nil checkout.
 func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, before, after string, again bool) (*checkout, error) {
-	c, err := rs.lookInto(ctx, r, folder)
+	c, err := rs.openCopy(ctx, r, folder)
 	if err != nil {
 		return c, err
 	}
@@ -62,7 +62,7 @@ func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, befor
 		case err != nil:
 			return c, err
 		case at != "": // its index is that of the new commit, or people have continued
-			c.nothing = true
+			c.unchanged = true
 			return c, nil
 		}
 	} else if err := c.clean(ctx, before); err != nil {
@@ -71,8 +71,8 @@ func (rs *Repositories) openCheckout(ctx context.Context, r *repo, folder, befor
 	return c, c.plan(ctx, before, again)
 }
 
-// lookInto returns a checkout with a copy of a folder's index.
-func (rs *Repositories) lookInto(ctx context.Context, r *repo, folder string) (*checkout, error) {
+// openCopy returns a checkout with a copy of a folder's index.
+func (rs *Repositories) openCopy(ctx context.Context, r *repo, folder string) (*checkout, error) {
 	admin, err := r.Git.At(folder).Run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir")
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (r *repo) local(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := r.all.lookInto(ctx, r, folder)
+	c, err := r.all.openCopy(ctx, r, folder)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (c *checkout) first(ctx context.Context, args ...string) (name string, err 
 func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	var added []string
 	err := c.git.Changes(ctx, before, c.after, func(d git.Change) error {
-		if d.WasMode == "160000" || d.IsMode == "160000" {
+		if d.BeforeMode == "160000" || d.AfterMode == "160000" {
 			return dirtyError("the submodule " + d.Path + " changes, which Taskyard does not update: check out another branch there")
 		}
 		switch d.Kind {
@@ -177,7 +177,7 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 			added = append(added, d.Path)
 			c.files = append(c.files, d.Path)
 		case task.FileDeleted:
-			c.gone = append(c.gone, d.Path)
+			c.deleted = append(c.deleted, d.Path)
 		default:
 			c.files = append(c.files, d.Path)
 		}
@@ -296,7 +296,7 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 		}
 	}
 	ours := map[string]bool{}
-	for _, name := range slices.Concat(c.files, c.gone) {
+	for _, name := range slices.Concat(c.files, c.deleted) {
 		ours[name] = true
 	}
 	for _, name := range touched {
@@ -330,7 +330,7 @@ func (c *checkout) fetch(ctx context.Context) error {
 
 // write updates the folder and its index. No local changes are in the way.
 func (c *checkout) write(ctx context.Context) error {
-	if c.nothing {
+	if c.unchanged {
 		return nil
 	}
 	root, err := os.OpenRoot(c.folder)
@@ -338,8 +338,8 @@ func (c *checkout) write(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	c.tidy(root)
-	if err := workspace.ReplaceAll(c.copied(), root, c.gone, c.files); err != nil {
+	c.removePartial(root)
+	if err := workspace.ReplaceAll(c.copied(), root, c.deleted, c.files); err != nil {
 		return fmt.Errorf("not all files could be written: %w", err)
 	}
 	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh")
@@ -354,8 +354,8 @@ func (c *checkout) write(ctx context.Context) error {
 	return workspace.WriteIn(c.admin, "index", b, info.Mode().Perm())
 }
 
-// tidy deletes partially written files of a killed server.
-func (c *checkout) tidy(root *os.Root) {
+// removePartial deletes partially written files of a killed server.
+func (c *checkout) removePartial(root *os.Root) {
 	seen := map[string]bool{}
 	for _, name := range c.files {
 		dir := path.Dir(name)

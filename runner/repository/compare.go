@@ -126,7 +126,7 @@ func (p *patch) line(b []byte) (skip bool) {
 	case !p.hunks && bytes.HasPrefix(b, []byte("Binary files ")):
 		p.binary = true
 		c := p.changes[min(p.next, len(p.changes))-1]
-		fmt.Fprintf(p.sum, "binary %s %s\n", c.Was, c.Is)
+		fmt.Fprintf(p.sum, "binary %s %s\n", c.Before, c.After)
 		return true
 	}
 	return !p.hunks
@@ -145,10 +145,10 @@ func (p *patch) section() {
 	}
 	c := p.changes[p.next-1]
 	p.sections, p.binary, p.added, p.removed = 1, false, 0, 0
-	if c.WasMode[:3] != c.IsMode[:3] && c.Kind == task.FileModified {
+	if c.BeforeMode[:3] != c.AfterMode[:3] && c.Kind == task.FileModified {
 		p.sections = 2
 	}
-	fmt.Fprintf(p.sum, "file %d:%s %s %s\n", len(c.Path), c.Path, c.WasMode, c.IsMode)
+	fmt.Fprintf(p.sum, "file %d:%s %s %s\n", len(c.Path), c.Path, c.BeforeMode, c.AfterMode)
 }
 
 // finish adds a change after all of it was read.
@@ -185,7 +185,7 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 	if err != nil {
 		return nil, err
 	}
-	if err := r.known(ctx, from, to); err != nil {
+	if err := r.checkCommits(ctx, from, to); err != nil {
 		return nil, err
 	}
 	l := textdiff.NewList(rs.o.Redact)
@@ -208,6 +208,6 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 	if err != nil {
 		return nil, failed(ctx, repository, "Comparing commits", err)
 	}
-	l.Add(found.Path, found.Kind, texts.Side(found.WasMode, found.Was), texts.Side(found.IsMode, found.Is), found.Note())
+	l.Add(found.Path, found.Kind, texts.Side(found.BeforeMode, found.Before), texts.Side(found.AfterMode, found.After), found.Note())
 	return &l.Work.Files[0], nil
 }

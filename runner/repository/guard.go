@@ -16,8 +16,8 @@ const guardName = "taskyard-moves"
 // lockTime is how long a Git that outlived its server may hold a lock.
 const lockTime = time.Second
 
-// guarded runs Git to change a reference. The repository must be locked.
-func (r *repo) guarded(_ context.Context, ref string, change func() error) error {
+// withGuard runs Git to change a reference. The repository must be locked.
+func (r *repo) withGuard(_ context.Context, ref string, change func() error) error {
 	r.recover()
 	guard := filepath.Join(r.Common, guardName)
 	if err := os.WriteFile(guard, []byte(ref+"\n"), 0o600); err != nil {

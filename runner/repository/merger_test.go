@@ -84,7 +84,7 @@ func mergeOne(ctx context.Context, rs *Repositories, o task.MergeOrder, file str
 		return nil
 	}
 	if p.After != "" {
-		done, err := rs.Holds(ctx, o.Repository, o.Into, p.After)
+		done, err := rs.Contains(ctx, o.Repository, o.Into, p.After)
 		if err != nil {
 			return err
 		}
@@ -378,6 +378,6 @@ func TestErrorsOfABrokenRepositoryAreClear(t *testing.T) {
 	_, err = s.rs.Snapshot(t.Context(), s.worktree("fix"), "coder")
 	refusal(t, err, task.CodeRepository, "bad config")
 	ok(t, os.RemoveAll(s.repo))
-	_, err = s.rs.Holds(t.Context(), s.repo, "main", o.Head)
+	_, err = s.rs.Contains(t.Context(), s.repo, "main", o.Head)
 	refusal(t, err, task.CodeRepository, "there is no such folder")
 }

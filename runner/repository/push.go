@@ -12,7 +12,7 @@ import (
 // names, and uses the credentials of the server's account.
 func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error {
 	if !task.ValidBranch(o.Push) {
-		return waits("%s is merged, but not pushed: %s cannot be the name of a remote", o.Into, o.Push)
+		return waitsErrorf("%s is merged, but not pushed: %s cannot be the name of a remote", o.Into, o.Push)
 	}
 	g := r.Git.Set("protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always", "push.gpgSign=false",
 		"push.recurseSubmodules=no", "push.followTags=false", "remote."+o.Push+".receivepack=git-receive-pack", "core.gitProxy=").
@@ -34,7 +34,7 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 			reason = f[2] + ": " + reason
 		}
 	}
-	return waits("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
+	return waitsErrorf("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
 }
 
 // onRemote reports whether the branch of the remote has a merge already: people
@@ -46,11 +46,11 @@ func (r *repo) onRemote(ctx context.Context, g git.Git, o task.MergeOrder, after
 	if err != nil || !isCommit(tip) {
 		return false
 	}
-	if r.known(ctx, tip) != nil { // --refmap= leaves the branches that follow the remote as they are
+	if r.checkCommits(ctx, tip) != nil { // --refmap= leaves the branches that follow the remote as they are
 		_, _ = g.Run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=",
 			"--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
 	}
-	return r.Holds(ctx, tip, after)
+	return r.IsAncestor(ctx, tip, after)
 }
 
 // account returns a setting of the server's account, never of the repository.

@@ -33,10 +33,10 @@ type Options struct {
 type Repositories struct {
 	o Options
 
-	mu      sync.Mutex
-	scratch *scratch.Folder // holds a private repository for each one that was used
-	made    map[string]bool
-	locks   sync.Map // a mutex for each repository, by its objects folder: one merge at a time
+	mu       sync.Mutex
+	scratch  *scratch.Folder // holds a private repository for each one that was used
+	prepared map[string]bool
+	locks    sync.Map // a mutex for each repository, by its objects folder: one merge at a time
 }
 
 // New returns Repositories with the given options.
@@ -45,7 +45,7 @@ func New(o Options) *Repositories {
 		o.Redact = func(s string) string { return s }
 	}
 	o.Check.Redact = o.Redact
-	return &Repositories{o: o, made: map[string]bool{}}
+	return &Repositories{o: o, prepared: map[string]bool{}}
 }
 
 // Close deletes its private repositories.
@@ -56,7 +56,7 @@ func (rs *Repositories) Close() error {
 		return nil
 	}
 	dir := rs.scratch
-	rs.scratch, rs.made = nil, map[string]bool{}
+	rs.scratch, rs.prepared = nil, map[string]bool{}
 	return dir.Remove(context.Background())
 }
 
@@ -101,7 +101,7 @@ func failed(ctx context.Context, path, what string, err error) error {
 		return err
 	case errors.As(err, &known):
 		return known
-	case git.Locked(err):
+	case git.IsLocked(err):
 		return task.Errorf(task.Conflict, task.CodeRepository,
 			"%s failed: the repository %s is locked (%s). If no Git works in it, delete that file", what, path, git.Reason(err))
 	}
@@ -129,13 +129,13 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 		rs.scratch = dir
 	}
 	p := r.Private(filepath.Join(rs.scratch.Path, name))
-	if rs.made[name] && p.Whole() {
+	if rs.prepared[name] && p.Whole() {
 		return p, nil
 	}
 	if err := p.Make(ctx, ""); err != nil {
 		return p, err
 	}
-	rs.made[name] = true
+	rs.prepared[name] = true
 	return p, nil
 }
 
@@ -201,7 +201,7 @@ func (rs *Repositories) Files(ctx context.Context, repository, from, to string) 
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := r.known(ctx, from, to); err != nil {
+	if err := r.checkCommits(ctx, from, to); err != nil {
 		return nil, 0, err
 	}
 	c, err := compare(ctx, r.bare, from, to, rs.o.Redact)
@@ -211,12 +211,12 @@ func (rs *Repositories) Files(ctx context.Context, repository, from, to string) 
 	return c.files, c.total, nil
 }
 
-// known returns an error unless the names are commits of the repository.
-func (r *repo) known(ctx context.Context, commits ...string) error {
+// checkCommits returns an error unless the names are commits of the repository.
+func (r *repo) checkCommits(ctx context.Context, commits ...string) error {
 	ask := ""
 	for _, c := range commits {
 		if !isCommit(c) {
-			return r.lost(c)
+			return r.lostCommitError(c)
 		}
 		ask += c + "\n"
 	}
@@ -226,13 +226,13 @@ func (r *repo) known(ctx context.Context, commits ...string) error {
 	}
 	for i, kind := range strings.Split(out, "\n") {
 		if kind != "commit" {
-			return r.lost(commits[i])
+			return r.lostCommitError(commits[i])
 		}
 	}
 	return nil
 }
 
-func (r *repo) lost(commit string) error {
+func (r *repo) lostCommitError(commit string) error {
 	return task.Errorf(task.NotFound, task.CodeRepository, "The repository %s no longer has commit %.64s", r.Path, commit)
 }
 
@@ -241,14 +241,14 @@ func isCommit(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Holds reports whether a branch contains a commit.
-func (rs *Repositories) Holds(ctx context.Context, repository, branch, commit string) (bool, error) {
+// Contains reports whether a branch contains a commit.
+func (rs *Repositories) Contains(ctx context.Context, repository, branch, commit string) (bool, error) {
 	r, err := rs.open(ctx, repository)
 	if err != nil {
 		return false, err
 	}
 	tip := r.Tip(ctx, branch)
-	return tip != "" && isCommit(commit) && r.Holds(ctx, tip, commit), context.Cause(ctx)
+	return tip != "" && isCommit(commit) && r.IsAncestor(ctx, tip, commit), context.Cause(ctx)
 }
 
 // Retire deletes the worktree of a task, and its branch if that still names the

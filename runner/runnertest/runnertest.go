@@ -223,8 +223,8 @@ func WantState(t *testing.T, out supervise.Outcome, status task.RunStatus, phase
 	}
 }
 
-// Gone reports whether a process has ended.
-func Gone(pid int) bool {
+// HasEnded reports whether a process has ended.
+func HasEnded(pid int) bool {
 	p, ok := tree.Read(pid)
 	return !ok || p.Dead
 }

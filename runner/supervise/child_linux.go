@@ -110,7 +110,7 @@ func (c *child) begin() (err error) {
 	case err != nil:
 		err = fmt.Errorf("the shim did not start: %w", err)
 	case first.StartError != "":
-		err = &startError{first.StartError, first.Passing}
+		err = &startError{first.StartError, first.Transient}
 	default:
 		go c.await(lines)
 		return nil

@@ -10,13 +10,13 @@ import (
 // which it waits for a person, or for a delegated run, does not count at all.
 // It is safe for concurrent use.
 type clock struct {
-	mu    sync.Mutex
-	begin time.Time
-	last  time.Duration // time of the last progress, in counted time
-	busy  int           // number of reasons why the agent waits for us
-	open  int           // number of people and delegated runs that the agent waits for
-	since time.Time     // start of the current wait, while open > 0
-	held  time.Duration // duration of earlier waits
+	mu     sync.Mutex
+	begin  time.Time
+	last   time.Duration // time of the last progress, in counted time
+	busy   int           // number of reasons why the agent waits for us
+	open   int           // number of people and delegated runs that the agent waits for
+	since  time.Time     // start of the current wait, while open > 0
+	waited time.Duration // duration of earlier waits
 }
 
 func newClock(begin time.Time) *clock {
@@ -31,7 +31,7 @@ func (c *clock) now() time.Duration {
 	if c.open > 0 {
 		at = c.since
 	}
-	return at.Sub(c.begin) - c.held
+	return at.Sub(c.begin) - c.waited
 }
 
 // grant resets the idle time and delays its start by d.
@@ -60,9 +60,9 @@ func (c *clock) during(f func() (progress bool)) {
 	}
 }
 
-// aside is the most that a sign of work counts while the agent waits for a
+// maxWaitProgress is the most that a sign of work counts while the agent waits for a
 // person, so that a stray word does not make hours of waiting count.
-const aside = 5 * time.Second
+const maxWaitProgress = 5 * time.Second
 
 // besides counts the time in which an agent works although it waits for a
 // person. Otherwise, a question would stop the timeouts of an agent that does
@@ -72,7 +72,7 @@ func (c *clock) besides() {
 		return
 	}
 	passed := time.Since(c.since)
-	c.held += passed - min(passed, aside)
+	c.waited += passed - min(passed, maxWaitProgress)
 	c.since = c.since.Add(passed)
 }
 
@@ -95,7 +95,7 @@ func (c *clock) resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open--; c.open == 0 {
-		c.held += time.Since(c.since)
+		c.waited += time.Since(c.since)
 	}
 }
 
@@ -128,14 +128,14 @@ func (c *clock) follow(waits <-chan bool, done <-chan struct{}) {
 // paused since a timer was set. left is at least minCheckPause unless over is
 // true.
 func (c *clock) left(limit time.Duration) (left time.Duration, over bool) {
-	if left = limit - c.ran(); left <= 0 {
+	if left = limit - c.worked(); left <= 0 {
 		return 0, true
 	}
 	return max(left, minCheckPause), false
 }
 
-// ran returns how long the run has worked.
-func (c *clock) ran() time.Duration {
+// worked returns how long the run has worked.
+func (c *clock) worked() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now()

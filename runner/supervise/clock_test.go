@@ -12,8 +12,8 @@ func TestClock(t *testing.T) {
 	t.Parallel()
 	check := func(t *testing.T, c *clock, ran, idle time.Duration) {
 		t.Helper()
-		if c.ran() != ran || c.idle() != idle {
-			t.Errorf("got ran %v, idle %v, want %v and %v", c.ran(), c.idle(), ran, idle)
+		if c.worked() != ran || c.idle() != idle {
+			t.Errorf("got ran %v, idle %v, want %v and %v", c.worked(), c.idle(), ran, idle)
 		}
 	}
 	for _, tt := range []struct {
@@ -63,33 +63,33 @@ func TestWorkDuringAQuestionCounts(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		c.during(func() bool { return false }) // no event of the agent
-		if c.ran() != 0 {
-			t.Errorf("waiting counted as %v", c.ran())
+		if c.worked() != 0 {
+			t.Errorf("waiting counted as %v", c.worked())
 		}
 		c.during(func() bool { return true })
-		if c.ran() != aside {
-			t.Errorf("an event after an hour of silence counted as %v, want %v", c.ran(), aside)
+		if c.worked() != maxWaitProgress {
+			t.Errorf("an event after an hour of silence counted as %v, want %v", c.worked(), maxWaitProgress)
 		}
 		for range 30 { // the agent continues as if nobody had been asked
 			time.Sleep(time.Second)
 			c.during(func() bool { return true })
 		}
-		if want := aside + 30*time.Second; c.ran() != want {
-			t.Errorf("half a minute of work counted as %v, want %v in total", c.ran(), want)
+		if want := maxWaitProgress + 30*time.Second; c.worked() != want {
+			t.Errorf("half a minute of work counted as %v, want %v in total", c.worked(), want)
 		}
 		time.Sleep(time.Hour)
 		close(asked)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if want := aside + 31*time.Second; c.ran() != want || c.idle() != time.Second {
-			t.Errorf("after the answer: got ran %v, idle %v, want %v and 1s", c.ran(), c.idle(), want)
+		if want := maxWaitProgress + 31*time.Second; c.worked() != want || c.idle() != time.Second {
+			t.Errorf("after the answer: got ran %v, idle %v, want %v and 1s", c.worked(), c.idle(), want)
 		}
 	})
 }
 
 // asker is a sink that can ask, by calling ask.
 type asker struct {
-	nobody
+	discardSink
 	ask func(PermissionRequest) (PermissionAnswer, error)
 }
 
@@ -107,8 +107,8 @@ func TestTimeoutsArePausedWhilePeopleAreAsked(t *testing.T) {
 		}})
 		c := r.clock
 		check := func(when string, ran, idle time.Duration) {
-			if c.ran() != ran || c.idle() != idle {
-				t.Errorf("%s: got ran %v, idle %v, want %v and %v", when, c.ran(), c.idle(), ran, idle)
+			if c.worked() != ran || c.idle() != idle {
+				t.Errorf("%s: got ran %v, idle %v, want %v and %v", when, c.worked(), c.idle(), ran, idle)
 			}
 		}
 		ask := func(tool string) func() {
@@ -136,7 +136,7 @@ func TestTimeoutsArePausedWhilePeopleAreAsked(t *testing.T) {
 
 func TestASinkThatCannotAskIsAnError(t *testing.T) {
 	t.Parallel()
-	if _, err := NewRun(Spec{}, nobody{}).Permit(t.Context(), PermissionRequest{Tool: "bash"}); err == nil {
+	if _, err := NewRun(Spec{}, discardSink{}).Permit(t.Context(), PermissionRequest{Tool: "bash"}); err == nil {
 		t.Error("got no error")
 	}
 }
@@ -152,7 +152,7 @@ func TestTimeoutsArePausedDuringADelegatedRun(t *testing.T) {
 			waits <- wait
 			time.Sleep(time.Minute)
 		}
-		if got := c.ran(); got != time.Second+2*time.Minute {
+		if got := c.worked(); got != time.Second+2*time.Minute {
 			t.Errorf("of two minutes and a second, got %v of work", got)
 		}
 		if left, over := c.left(3 * time.Minute); over || left != 59*time.Second {

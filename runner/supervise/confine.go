@@ -34,7 +34,7 @@ func (c Confinement) Works() (bool, string) {
 	switch {
 	case !c.On:
 		return false, "confine = false"
-	case c.Machine().Landlock < confine.Least:
+	case c.Machine().Landlock < confine.MinVersion:
 		return false, "this machine has no landlock, which takes Linux 6.2"
 	}
 	return true, ""
@@ -98,10 +98,10 @@ func (c Confinement) Rules(spec Spec, configured map[string]string) *confine.Rul
 	return rules
 }
 
-// Within reports whether a path is below one of the folders. Symbolic links are
+// InFolders reports whether a path is below one of the folders. Symbolic links are
 // followed as far as the path exists.
-func Within(folders []string, path string) bool {
-	return slices.ContainsFunc(folders, func(base string) bool { return instance.Within(base, path) })
+func InFolders(folders []string, path string) bool {
+	return slices.ContainsFunc(folders, func(base string) bool { return instance.IsWithin(base, path) })
 }
 
 // Files returns how well a program is confined to its working folder.

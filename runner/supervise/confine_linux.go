@@ -36,10 +36,10 @@ func takeRules(args []string) (*confine.Rules, []string, error) {
 	return &r, slices.Delete(slices.Clone(args), 2, 3), err
 }
 
-// hold confines this thread, which must be locked and run nothing else, and
+// confineThread confines this thread, which must be locked and run nothing else, and
 // thus the program that it starts. The caller must serve the broker, which is
 // nil if none is needed.
-func hold(r *confine.Rules) (*confine.Broker, error) {
+func confineThread(r *confine.Rules) (*confine.Broker, error) {
 	if r == nil {
 		return nil, nil
 	}

@@ -8,9 +8,9 @@ import (
 var unauthorized = lazyregexp.New(`(?i)\b40[13] (unauthorized|forbidden)|incorrect api key|invalid_api_key|invalid api ` +
 	`key|missing environment variable|not logged in|codex login|authentication required|token (has )?expired`)
 
-// BlamesCredentials reports whether an agent's error message says that its
+// IsCredentialError reports whether an agent's error message says that its
 // model rejected the credentials.
-func BlamesCredentials(text string) bool { return unauthorized().MatchString(text) }
+func IsCredentialError(text string) bool { return unauthorized().MatchString(text) }
 
 // RefusedCredentials returns the outcome of such a run.
 func RefusedCredentials(reason string) Outcome {

@@ -23,15 +23,15 @@ const (
 // emitter passes events to the sink up to the limits of a run. The rest goes to
 // a file; what exceeds the limit of the file is counted.
 type emitter struct {
-	sink      Sink
-	dir       string
-	spent     int // of maxRun
-	over      bool
-	file      *os.File
-	out       *bufio.Writer
-	written   int64
-	discarded int64
-	trouble   error // of the file
+	sink       Sink
+	dir        string
+	spent      int // of maxRun
+	overflowed bool
+	file       *os.File
+	out        *bufio.Writer
+	written    int64
+	discarded  int64
+	err        error // of the file
 }
 
 // Event passes on one event; raw is written to the file instead if the run has
@@ -52,12 +52,12 @@ func (e *emitter) begin(ev Event, raw []byte) bool {
 		e.sink.Event(ev)
 		return true
 	}
-	if !e.over && room < usageRoom {
-		e.over = true
+	if !e.overflowed && room < usageRoom {
+		e.overflowed = true
 		e.note(fmt.Sprintf("This run has said more than %d MiB. What follows is in the file %s of the run's folder, "+
 			"up to %d MiB; what is more is discarded.", maxRun>>20, overflowName, maxOverflow>>20))
 	}
-	if e.over {
+	if e.overflowed {
 		e.Overflow(raw)
 		return false
 	}
@@ -73,16 +73,16 @@ func (e *emitter) note(text string) {
 
 // Overflow writes bytes to the file.
 func (e *emitter) Overflow(b []byte) {
-	if e.file == nil && e.trouble == nil {
-		e.file, e.trouble = openOverflow(filepath.Join(e.dir, overflowName))
+	if e.file == nil && e.err == nil {
+		e.file, e.err = openOverflow(filepath.Join(e.dir, overflowName))
 		e.out = bufio.NewWriterSize(e.file, 64<<10)
 	}
 	room := min(int64(len(b)), maxOverflow-e.written)
-	if e.trouble != nil {
+	if e.err != nil {
 		room = 0
 	}
 	if room > 0 {
-		_, e.trouble = e.out.Write(b[:room])
+		_, e.err = e.out.Write(b[:room])
 		e.written += room
 	}
 	e.discarded += int64(len(b)) - room
@@ -97,16 +97,16 @@ func openOverflow(name string) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !onlyName(info) {
+	if err != nil || !info.Mode().IsRegular() || !hasOneLink(info) {
 		_ = f.Close()
 		return nil, errors.Join(err, errors.New("something else is in its place"))
 	}
 	return f, nil
 }
 
-// onlyName reports whether a file has no other hard links, which could be
+// hasOneLink reports whether a file has no other hard links, which could be
 // anywhere.
-func onlyName(info os.FileInfo) bool {
+func hasOneLink(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 1
 }
@@ -114,15 +114,15 @@ func onlyName(info os.FileInfo) bool {
 // Close closes the file and reports what was discarded.
 func (e *emitter) Close() {
 	if e.file != nil {
-		if err := e.out.Flush(); e.trouble == nil {
-			e.trouble = err
+		if err := e.out.Flush(); e.err == nil {
+			e.err = err
 		}
-		if err := e.file.Close(); e.trouble == nil {
-			e.trouble = err
+		if err := e.file.Close(); e.err == nil {
+			e.err = err
 		}
 	}
-	if e.trouble != nil {
-		e.note(fmt.Sprintf("The file %s could not be written: %v. Output of this run is missing.", overflowName, e.trouble))
+	if e.err != nil {
+		e.note(fmt.Sprintf("The file %s could not be written: %v. Output of this run is missing.", overflowName, e.err))
 	} else if e.discarded > 0 {
 		e.note(fmt.Sprintf("%d bytes of output were discarded: the file %s holds %d MiB already.", e.discarded, overflowName, maxOverflow>>20))
 	}

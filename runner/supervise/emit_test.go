@@ -18,8 +18,8 @@ func (s *saying) Event(e Event)       { *s = append(*s, e.Text) }
 // file nevertheless.
 func TestALineEmittedInPartsIsOneLineOfTheFile(t *testing.T) {
 	t.Parallel()
-	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
-	r.out.over = true
+	r := NewRun(Spec{Dir: t.TempDir()}, discardSink{})
+	r.out.overflowed = true
 	for _, part := range []struct {
 		kind LineKind
 		text string
@@ -62,7 +62,7 @@ func TestUsageIsReportedAfterTheLimitOfEvents(t *testing.T) {
 // reject such an object.
 func TestDataHasNoNameTwice(t *testing.T) {
 	t.Parallel()
-	r := NewRun(Spec{Dir: t.TempDir()}, nobody{})
+	r := NewRun(Spec{Dir: t.TempDir()}, discardSink{})
 	for in, want := range map[string]string{
 		`{"path":"a","path":"b"}`:                  `{"path":"b"}`,
 		`{"path":"a","content":"b"}`:               `{"path":"a","content":"b"}`, // in its order

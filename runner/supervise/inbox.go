@@ -28,6 +28,6 @@ func (r *Run) Messages() (texts []string) {
 	return texts
 }
 
-// Ran returns how long the run has worked, in seconds that count toward its
+// WorkedSeconds returns how long the run has worked, in seconds that count toward its
 // limit.
-func (r *Run) Ran() int { return int(r.clock.ran().Seconds()) }
+func (r *Run) WorkedSeconds() int { return int(r.clock.worked().Seconds()) }

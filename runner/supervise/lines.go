@@ -50,7 +50,7 @@ func (l *lineBuffer) add(b []byte) {
 		if b = b[n:]; len(b) == 0 {
 			return
 		}
-		cut := whole(l.buf[:min(len(l.buf), MaxEvent-noteRoom)])
+		cut := completeChars(l.buf[:min(len(l.buf), MaxEvent-noteRoom)])
 		l.emit(LongLine, l.buf[:cut])
 		l.emit(LongRest, l.buf[cut:])
 		l.buf, l.long = nil, true
@@ -90,7 +90,7 @@ func (l *lineBuffer) reset() {
 
 // Flush emits the beginning of a line that has been held long enough.
 func (l *lineBuffer) Flush() {
-	n := whole(l.buf)
+	n := completeChars(l.buf)
 	if l.long || n == 0 || !l.cont && IsObject(l.buf) {
 		return
 	}

@@ -54,7 +54,7 @@ func processTree(p Process) []tree.Proc {
 	if !ok {
 		return nil
 	}
-	list := tree.Below(p.PID)
+	list := tree.Descendants(p.PID)
 	if !root.Dead {
 		list = append(list, root)
 	}

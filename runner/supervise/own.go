@@ -23,16 +23,16 @@ func RunOwn(ctx context.Context, argv []string, timeout time.Duration, say func(
 		name, value, _ := strings.Cut(entry, "=")
 		p.Env[name] = value
 	}
-	out, err := p.runAlone(ctx, timeout, sayer(say), func(r *Run) Reader { return silent{r} })
+	out, err := p.runAlone(ctx, timeout, textSink(say), func(r *Run) Reader { return exitReader{r} })
 	if err == nil && out.Status != task.RunCompleted {
 		err = errors.New(out.Reason)
 	}
 	return err
 }
 
-// alone numbers the programs that run for no task, so that the end of one does
+// aloneCount numbers the programs that run for no task, so that the end of one does
 // not end the processes of another.
-var alone atomic.Int64
+var aloneCount atomic.Int64
 
 // runAlone runs a program for no task, in a separate folder.
 func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink, read func(*Run) Reader) (Outcome, error) {
@@ -42,27 +42,27 @@ func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink,
 	}
 	defer func() { _ = dir.Remove(context.WithoutCancel(ctx)) }()
 	var spec Spec
-	spec.Dir, spec.RunID = dir.Path, -task.ID(alone.Add(1))
+	spec.Dir, spec.RunID = dir.Path, -task.ID(aloneCount.Add(1))
 	spec.Plan.Limits.TimeoutSeconds = int(timeout / time.Second)
 	return p.Run(ctx, spec, sink, func(r *Run) (Talk, error) { return Talk{Reader: read(r)}, nil })
 }
 
-// silent reads a program of which only exit code 0 is expected.
-type silent struct{ *Run }
+// exitReader reads a program of which only exit code 0 is expected.
+type exitReader struct{ *Run }
 
-func (r silent) Verdict(e Exit) Outcome {
+func (r exitReader) Verdict(e Exit) Outcome {
 	if bad := r.Abnormal(e); bad != nil {
 		return *bad
 	}
 	return Completed("")
 }
 
-// sayer is a sink that passes on the output.
-type sayer func(string)
+// textSink is a sink that passes on the output.
+type textSink func(string)
 
-func (sayer) Started(Process) error { return nil }
+func (textSink) Started(Process) error { return nil }
 
-func (s sayer) Event(e Event) {
+func (s textSink) Event(e Event) {
 	if text := strings.TrimSpace(e.Text); text != "" {
 		s(text)
 	}

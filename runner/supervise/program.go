@@ -94,7 +94,7 @@ func (p Program) Probe(ctx context.Context, kind Probe, versionArgs ...string) P
 
 func (p Program) version(ctx context.Context, argv []string) (version, problem string) {
 	p.Argv, p.Grace = argv, min(p.grace(), time.Second)
-	out, err := p.runAlone(ctx, versionTime, nobody{}, func(r *Run) Reader { return r })
+	out, err := p.runAlone(ctx, versionTime, discardSink{}, func(r *Run) Reader { return r })
 	if err != nil || out.Status != task.RunCompleted {
 		return "", "it does not tell its version: " + out.Reason
 	}
@@ -102,11 +102,11 @@ func (p Program) version(ctx context.Context, argv []string) (version, problem s
 	return task.ClipChars(strings.TrimSpace(line), 200), ""
 }
 
-// nobody is a sink that does not care.
-type nobody struct{}
+// discardSink is a sink that does not care.
+type discardSink struct{}
 
-func (nobody) Started(Process) error { return nil }
-func (nobody) Event(Event)           {}
+func (discardSink) Started(Process) error { return nil }
+func (discardSink) Event(Event)           {}
 
 // Run starts the program for a run and returns when its whole process tree has
 // ended. prepare is called when the folders of the run exist. Values of
@@ -165,7 +165,7 @@ func outcome(name string, end ending, err error, reader Reader) Outcome {
 	switch {
 	case no != nil:
 		out = Failed(task.PhaseError, fmt.Sprintf("The program %s cannot be started: %v", name, err))
-		out.Permanent = !no.passing
+		out.Permanent = !no.transient
 	case end.Report.Over != "":
 		out = Failed(task.PhaseError, "It had "+end.Report.Over)
 	case end.Stop != nil:
@@ -203,8 +203,8 @@ func (r *Run) Closed(from Stream) {
 	r.streams[from].lines.Close()
 }
 
-// flooded reports whether there is so much output that reading may slow down.
-func (r *Run) flooded() bool { return r.out.over || r.streams[Stdout].lines.long }
+// isFlooded reports whether there is so much output that reading may slow down.
+func (r *Run) isFlooded() bool { return r.out.overflowed || r.streams[Stdout].lines.long }
 
 // End adds nothing to the transcript.
 func (r *Run) End(*Outcome) {}

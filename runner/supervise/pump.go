@@ -21,10 +21,10 @@ type chunk struct {
 	ack  chan<- struct{}
 }
 
-// pump passes the output of the child to r until both streams have ended, or
+// pumpOutput passes the output of the child to r until both streams have ended, or
 // the whole tree has ended and the pipes are empty. Streams wait for r: if r is
 // slow, the pipes fill up and the program blocks.
-func pump(c *child, r Reader, run *Run) {
+func pumpOutput(c *child, r Reader, run *Run) {
 	chunks := make(chan chunk)
 	go read(c.stdout, Stdout, c.done, chunks)
 	go read(c.stderr, Stderr, c.done, chunks)
@@ -46,7 +46,7 @@ func pump(c *child, r Reader, run *Run) {
 			} else {
 				run.clock.during(func() bool { return r.Output(k.from, k.data) })
 			}
-			if run.flooded() {
+			if run.isFlooded() {
 				time.Sleep(floodPause)
 			}
 			k.ack <- struct{}{}

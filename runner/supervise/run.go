@@ -40,11 +40,11 @@ type Run struct {
 
 	grace time.Duration // for a program that has reported its result
 
-	mu      sync.Mutex
-	stopped *Outcome
-	asked   chan struct{} // closed when stopped is set
-	reached *Outcome      // last argument of EndSoon
-	linger  *time.Timer   // stops a program that does not exit
+	mu            sync.Mutex
+	stopped       *Outcome
+	stopRequested chan struct{} // closed when stopped is set
+	endOutcome    *Outcome      // last argument of EndSoon
+	exitTimer     *time.Timer   // stops a program that does not exit
 }
 
 // NewRun returns the Run of an attempt. The clock starts at once, or with the
@@ -54,7 +54,7 @@ func NewRun(spec Spec, sink Sink) *Run {
 	r := &Run{
 		Spec: spec, Work: workDir(spec), sink: sink, out: emitter{sink: sink, dir: spec.Dir}, red: red,
 		text: Tail{Limit: 4 * task.MaxSummaryRun}, errorTail: Tail{Limit: 4 * task.MaxReason},
-		clock: newClock(time.Now()), ctx: context.Background(), asked: make(chan struct{}),
+		clock: newClock(time.Now()), ctx: context.Background(), stopRequested: make(chan struct{}),
 	}
 	for i := range r.streams {
 		r.streams[i].red = red.Fresh()
@@ -70,7 +70,7 @@ func (r *Run) Stop(o Outcome) {
 	defer r.mu.Unlock()
 	if r.stopped == nil {
 		r.stopped = &o
-		close(r.asked)
+		close(r.stopRequested)
 	}
 }
 
@@ -81,11 +81,11 @@ func (r *Run) Stop(o Outcome) {
 func (r *Run) EndSoon(o *Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.linger != nil {
-		r.linger.Stop()
+	if r.exitTimer != nil {
+		r.exitTimer.Stop()
 	}
-	if r.reached = o; o != nil {
-		r.linger = time.AfterFunc(r.grace, func() { r.Stop(*o) })
+	if r.endOutcome = o; o != nil {
+		r.exitTimer = time.AfterFunc(r.grace, func() { r.Stop(*o) })
 	}
 }
 
@@ -93,8 +93,8 @@ func (r *Run) EndSoon(o *Outcome) {
 // has reported its result keeps the outcome of that.
 func (r *Run) expire(o Outcome) {
 	r.mu.Lock()
-	if r.reached != nil {
-		o = *r.reached
+	if r.endOutcome != nil {
+		o = *r.endOutcome
 	}
 	r.mu.Unlock()
 	r.Stop(o)
@@ -135,8 +135,8 @@ func (r *Run) During(f func()) { r.clock.during(func() bool { f(); return true }
 // Progress resets the idle time and delays its start by d.
 func (r *Run) Progress(d time.Duration) { r.clock.grant(d) }
 
-// holder is a sink that reserves what the next turn of a model can use at most.
-type holder interface {
+// turnHolder is a sink that reserves what the next turn of a model can use at most.
+type turnHolder interface {
 	// HoldTurn blocks while turns of other runs have reserved what this one
 	// needs.
 	HoldTurn(context.Context, task.Turn) (task.TurnGrant, error)
@@ -148,7 +148,7 @@ type holder interface {
 // Call release after the usage of the turn was reported; it may be called
 // again.
 func (r *Run) HoldTurn(ctx context.Context, limit task.Turn) (grant task.TurnGrant, release func(), err error) {
-	h, ok := r.sink.(holder)
+	h, ok := r.sink.(turnHolder)
 	if !ok {
 		return task.TurnGrant{Out: limit.Out}, func() {}, nil
 	}

@@ -20,17 +20,17 @@ const (
 
 // report is a line that the shim writes.
 type report struct {
-	PID     int  `json:"pid,omitempty"`     // first line: the program runs
-	Passing bool `json:"passing,omitempty"` // only line, with StartError: a later attempt may succeed
-	Ended   bool `json:"ended,omitempty"`   // last line: the program has ended
+	PID       int  `json:"pid,omitempty"`     // first line: the program runs
+	Transient bool `json:"passing,omitempty"` // only line, with StartError: a later attempt may succeed
+	Ended     bool `json:"ended,omitempty"`   // last line: the program has ended
 	tree.End
 }
 
 // startError says that the program could not be started: not found, not
 // executable, or in an unknown format.
 type startError struct {
-	text    string
-	passing bool // a later attempt may succeed
+	text      string
+	transient bool // a later attempt may succeed
 }
 
 func (e *startError) Error() string { return e.text }

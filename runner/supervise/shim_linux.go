@@ -68,7 +68,7 @@ func ShimMain(args []string) (exitCode int) {
 	}
 	s.rules = rules
 	if err := s.start(args[2:]); err != nil {
-		s.send(report{End: tree.End{StartError: err.Error()}, Passing: passing(err)})
+		s.send(report{End: tree.End{StartError: err.Error()}, Transient: isTransient(err)})
 		return 1
 	}
 	s.send(report{PID: s.program.PID})
@@ -78,9 +78,9 @@ func ShimMain(args []string) (exitCode int) {
 	return 0
 }
 
-// passing reports whether a program could not be started due to a lack of
+// isTransient reports whether a program could not be started due to a lack of
 // processes, memory or files, or because it is being replaced.
-func passing(err error) bool {
+func isTransient(err error) bool {
 	var no syscall.Errno
 	return errors.As(err, &no) && slices.Contains([]syscall.Errno{
 		syscall.EAGAIN, syscall.ENOMEM, syscall.ENFILE, syscall.EMFILE, syscall.ETXTBSY,
@@ -108,7 +108,7 @@ func newShim(args []string) (*shim, error) {
 	s := &shim{
 		grace:   time.Duration(ms) * time.Millisecond,
 		limits:  limits,
-		census:  tree.Census{Processes: maxProcesses, Memory: tree.MostMemory()},
+		census:  tree.Census{Processes: maxProcesses, Memory: tree.MaxMemory()},
 		status:  os.NewFile(statusFD, "status"),
 		asks:    make(chan byte),
 		signals: make(chan os.Signal, 8),
@@ -153,17 +153,17 @@ func (s *shim) start(argv []string) error {
 }
 
 func (s *shim) make(argv []string) (err error) {
-	defer tree.Yield()()
+	defer tree.LowerPriority()()
 	if err := tree.Hide(); err != nil {
 		return err
 	}
 	if err := s.limits.Set(); err != nil {
 		return fmt.Errorf("limits: %w", err)
 	}
-	if err := tree.Alone(); err != nil {
+	if err := tree.Isolate(); err != nil {
 		return fmt.Errorf("confine signals: %w", err)
 	}
-	broker, err := hold(s.rules)
+	broker, err := confineThread(s.rules)
 	if err != nil {
 		return fmt.Errorf("it cannot be confined: %w", err)
 	}
@@ -204,19 +204,19 @@ func (s *shim) watch() {
 		case ask := <-s.asks:
 			// If the program ended first, it was not stopped.
 			s.report.Stopped = s.report.Stopped || running && len(s.program.Exits) == 0
-			s.asked(ask)
+			s.handleRequest(ask)
 		case sig := <-s.signals:
 			if sig != unix.SIGPIPE {
-				s.asked(askTerm)
+				s.handleRequest(askTerm)
 			}
 		case <-look.C:
 			s.count()
 		case <-s.kill:
-			s.asked(askKill)
+			s.handleRequest(askKill)
 		case <-s.pass:
 			s.killPass()
 		case <-s.give:
-			s.report.Survivors = len(tree.Below(os.Getpid()))
+			s.report.Survivors = len(tree.Descendants(os.Getpid()))
 			return
 		case <-s.program.Empty:
 			if running {
@@ -232,16 +232,16 @@ func (s *shim) mainEnded(status unix.WaitStatus) {
 	if s.kill != nil || s.pass != nil {
 		return
 	}
-	if left := tree.Below(os.Getpid()); len(left) > 0 {
+	if left := tree.Descendants(os.Getpid()); len(left) > 0 {
 		s.report.Leftover = len(left)
 		tree.Terminate(left)
 	}
 	s.kill = time.After(min(s.grace, leftoverGrace))
 }
 
-// asked begins to end the tree; repeated requests have no effect, except KILL
+// handleRequest begins to end the tree; repeated requests have no effect, except KILL
 // after TERM.
-func (s *shim) asked(ask byte) {
+func (s *shim) handleRequest(ask byte) {
 	switch {
 	case s.pass != nil:
 	case ask == askKill:
@@ -249,7 +249,7 @@ func (s *shim) asked(ask byte) {
 		s.killPass()
 	case s.kill == nil:
 		s.kill = time.After(s.grace)
-		tree.Terminate(tree.Below(os.Getpid()))
+		tree.Terminate(tree.Descendants(os.Getpid()))
 	}
 }
 
@@ -259,11 +259,11 @@ func (s *shim) count() {
 		return
 	}
 	if s.report.Over = s.census.Look(); s.report.Over != "" {
-		s.asked(askKill)
+		s.handleRequest(askKill)
 	}
 }
 
 func (s *shim) killPass() {
-	tree.KillOnce(func() []tree.Proc { return tree.Below(os.Getpid()) })
+	tree.KillOnce(func() []tree.Proc { return tree.Descendants(os.Getpid()) })
 	s.pass = time.After(tree.KillPass)
 }

@@ -189,7 +189,7 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 		run.Stop(Failed(task.PhaseError, "The start of the run could not be recorded"))
 		r = discard{Reader: r}
 	}
-	pump(c, r, run)
+	pumpOutput(c, r, run)
 	<-c.done
 	e := ending{Report: c.report, Swept: c.sweep()}
 	c.close()

@@ -42,9 +42,9 @@ func lastChars(s string, limit int) string {
 	return "…" + string(runes[len(runes)-limit+1:])
 }
 
-// whole returns how many bytes of b are complete characters, without an
+// completeChars returns how many bytes of b are complete characters, without an
 // incomplete one at the end.
-func whole(b []byte) int {
+func completeChars(b []byte) int {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {
 			if utf8.FullRune(b[i:]) {

@@ -106,7 +106,7 @@ func (r *Run) report(ev Event, line []byte) {
 		line = []byte(strings.TrimSpace(ev.Text + " " + string(ev.Data)))
 	}
 	if len(ev.Text)+len(ev.Data) > MaxEvent {
-		if !r.out.over {
+		if !r.out.overflowed {
 			r.out.Overflow(append(line[:len(line):len(line)], '\n'))
 		}
 		if len(ev.Data) > MaxEvent/2 {
@@ -124,15 +124,15 @@ func (r *Run) report(ev Event, line []byte) {
 func (r *Run) Note(text string) { r.out.note(r.red.Text(text)) }
 
 // TextLine reports a line of stdout as text, which may become the summary.
-func (r *Run) TextLine(kind LineKind, b []byte) { r.keep(&r.text, EventText, kind, b) }
+func (r *Run) TextLine(kind LineKind, b []byte) { r.keepLine(&r.text, EventText, kind, b) }
 
 // LogLine reports a line of stdout that is not part of the agent's protocol.
 func (r *Run) LogLine(kind LineKind, b []byte) { r.line(EventLog, kind, b) }
 
-func (r *Run) stderrLine(kind LineKind, b []byte) { r.keep(&r.errorTail, EventLog, kind, b) }
+func (r *Run) stderrLine(kind LineKind, b []byte) { r.keepLine(&r.errorTail, EventLog, kind, b) }
 
-// keep emits a text event and keeps the end of the text.
-func (r *Run) keep(end *Tail, typ string, kind LineKind, b []byte) {
+// keepLine emits a text event and keeps the end of the text.
+func (r *Run) keepLine(end *Tail, typ string, kind LineKind, b []byte) {
 	end.Add(r.line(typ, kind, b))
 	if kind == WholeLine {
 		end.Add("\n")
@@ -154,7 +154,7 @@ func (r *Run) line(typ string, kind LineKind, b []byte) string {
 	if kind == LongLine {
 		fits = len(ev.Text) <= MaxEvent-noteRoom
 	}
-	if !fits && !r.out.over {
+	if !fits && !r.out.overflowed {
 		r.out.Overflow(b)
 		if kind != LongLine {
 			r.out.Overflow([]byte{'\n'})

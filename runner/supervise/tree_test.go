@@ -87,7 +87,7 @@ func TestAStopEndsTheWholeTree(t *testing.T) {
 			}
 		}}
 		runnertest.WantState(t, runnertest.RunWith(t, ctx, play("daemon", "stay"), runnertest.NewSpec(t), r), task.RunCanceled, task.PhaseBy, "")
-		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.Gone(pid) {
+		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.HasEnded(pid) {
 			t.Errorf("process %d is still running", pid)
 		}
 	})
@@ -158,7 +158,7 @@ func TestTheEndOfAProgramEndsWhatItLeft(t *testing.T) {
 	t.Run("a daemon is ended", func(t *testing.T) {
 		out, r := runnertest.Run(t, play("daemon"), runnertest.NewSpec(t))
 		runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
-		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.Gone(pid) {
+		if pid := runnertest.PIDAfter(t, r.Texts(supervise.EventText), "pid"); !runnertest.HasEnded(pid) {
 			t.Errorf("process %d is still running", pid)
 		}
 	})
@@ -257,7 +257,7 @@ func TestTheDeathOfTheServerEndsTheTree(t *testing.T) {
 	_ = server.Wait()
 	for _, word := range []string{"shim", "self", "pid"} {
 		pid := runnertest.PIDAfter(t, said, word)
-		testkit.EventuallyWithin(t, runnertest.Deadline, word+" is gone", func() bool { return runnertest.Gone(pid) })
+		testkit.EventuallyWithin(t, runnertest.Deadline, word+" is gone", func() bool { return runnertest.HasEnded(pid) })
 	}
 	if left := supervise.ProcessesOfRun(id); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -278,9 +278,9 @@ func TestKillOrphan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testkit.EventuallyWithin(t, runnertest.Deadline, "the sleeper has a child", func() bool { return len(tree.Below(p.PID)) == 1 })
+		testkit.EventuallyWithin(t, runnertest.Deadline, "the sleeper has a child", func() bool { return len(tree.Descendants(p.PID)) == 1 })
 		t.Cleanup(func() {
-			for _, d := range tree.Below(p.PID) {
+			for _, d := range tree.Descendants(p.PID) {
 				d.Signal(syscall.SIGKILL)
 			}
 		})
@@ -293,8 +293,8 @@ func TestKillOrphan(t *testing.T) {
 		if n, err := supervise.KillOrphan(ctx, p, id); n != want || err != nil {
 			t.Errorf("got %d killed, %v; want %d", n, err, want)
 		}
-		if runnertest.Gone(p.PID) != (want > 0) {
-			t.Errorf("got process gone = %v", runnertest.Gone(p.PID))
+		if runnertest.HasEnded(p.PID) != (want > 0) {
+			t.Errorf("got process gone = %v", runnertest.HasEnded(p.PID))
 		}
 	}
 	t.Run("the tree of the process is killed", func(t *testing.T) {

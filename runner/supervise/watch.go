@@ -69,13 +69,13 @@ func (r *Run) close(out *Outcome) {
 // is closed, or when the run is being stopped for any reason.
 func (r *Run) enforceTime(done <-chan struct{}, silent string, signs <-chan struct{}) {
 	limits := r.Spec.Plan.Limits
-	wall := timer(limits.Timeout()-r.clock.ran(), limits.TimeoutSeconds)
+	wall := timer(limits.Timeout()-r.clock.worked(), limits.TimeoutSeconds)
 	idle := timer(limits.IdleTimeout(), limits.IdleTimeoutSeconds)
 	for {
 		select {
 		case <-done:
 			return
-		case <-r.asked:
+		case <-r.stopRequested:
 			return
 		case <-signs:
 			r.clock.grant(0)
@@ -104,7 +104,7 @@ func (r *Run) stopChild(ctx context.Context, c *child, grace time.Duration, inte
 	select {
 	case <-c.done:
 		return false
-	case <-r.asked:
+	case <-r.stopRequested:
 	case <-ctx.Done():
 		cut, stop := Canceled(context.Cause(ctx)), r.Stop
 		if errors.Is(context.Cause(ctx), ErrLeaseLost) {

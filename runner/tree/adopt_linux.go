@@ -67,7 +67,7 @@ func Strays() []Proc {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 			continue
 		}
-		found = append(append(found, p), Below(pid)...)
+		found = append(append(found, p), Descendants(pid)...)
 	}
 	return found
 }

@@ -13,12 +13,12 @@ const signalLandlock = 6
 // restrictions: reading other processes, and raising limits.
 var pastLimits = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_SYS_RESOURCE}
 
-// Alone isolates this thread, and everything that it starts, from other
+// Isolate isolates this thread, and everything that it starts, from other
 // programs of the account: executing a file (sudo, su) grants no rights, since
 // the server could not kill such a process, and, from Linux 6.12 on, no signal
 // reaches a process outside, and neither memory nor environment of one can be
 // read. So the program cannot kill its keeper or steal another run's token.
-func Alone() error {
+func Isolate() error {
 	for _, c := range pastLimits {
 		// Dropping fails for non-root users, and for root without all
 		// capabilities.

@@ -12,17 +12,17 @@ import (
 // How many times a tree is walked at most: one that keeps changing, and one in
 // which no running process has been found so far.
 const (
-	walks     = 5
-	mostWalks = 1000
+	walks    = 5
+	maxWalks = 1000
 )
 
-// Below lists the running processes below root, without root. It repeats the
+// Descendants lists the running processes below root, without root. It repeats the
 // walk until two walks agree, including dead processes, because a process whose
 // parent ends in the meantime moves elsewhere. A tree that keeps changing is
 // returned as last seen, and never as empty.
-func Below(root int) []Proc {
+func Descendants(root int) []Proc {
 	seen, _ := walk(root)
-	for i := 0; i < walks || i < mostWalks && len(living(seen)) == 0; i++ {
+	for i := 0; i < walks || i < maxWalks && len(living(seen)) == 0; i++ {
 		again, whole := walk(root)
 		agree := whole && slices.Equal(seen, again)
 		seen = again

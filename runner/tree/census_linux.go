@@ -14,8 +14,8 @@ import (
 const CensusEvery = 50 * time.Millisecond
 
 const (
-	wholeEvery = 500 * time.Millisecond // between two examinations of each process
-	rush       = 200                    // new threads on the machine that trigger one at once
+	wholeEvery  = 500 * time.Millisecond // between two examinations of each process
+	threadBurst = 200                    // new threads on the machine that trigger one at once
 )
 
 // Census measures the descendants of this process, for limits that the kernel
@@ -28,30 +28,30 @@ type Census struct {
 	threads uint16 // on the machine, at the last look
 }
 
-// MostMemory returns the memory limit of a tree: three quarters of the
+// MaxMemory returns the memory limit of a tree: three quarters of the
 // machine's memory.
-func MostMemory() uint64 { return memory() / 4 * 3 }
+func MaxMemory() uint64 { return memory() / 4 * 3 }
 
 // Look returns which limit is exceeded, "" for none. Frequent calls are cheap.
 func (c *Census) Look() (over string) {
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info)
-	if time.Since(c.last) < wholeEvery && int16(info.Procs-c.threads) < rush { // it wraps
+	if time.Since(c.last) < wholeEvery && int16(info.Procs-c.threads) < threadBurst { // it wraps
 		return ""
 	}
 	c.last, c.threads = time.Now(), info.Procs
-	below := Below(os.Getpid())
+	below := Descendants(os.Getpid())
 	if c.Processes > 0 && len(below) > c.Processes {
 		return fmt.Sprintf("more than %d processes at one time", c.Processes)
 	}
-	if c.Memory > 0 && held(below) > c.Memory {
+	if c.Memory > 0 && residentMemory(below) > c.Memory {
 		return fmt.Sprintf("more than %d MiB of memory", c.Memory>>20)
 	}
 	return ""
 }
 
-// held returns the total private memory of processes in bytes.
-func held(list []Proc) (bytes uint64) {
+// residentMemory returns the total private memory of processes in bytes.
+func residentMemory(list []Proc) (bytes uint64) {
 	for _, p := range list {
 		b, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID) + "/statm")
 		f := strings.Fields(string(b))

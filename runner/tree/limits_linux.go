@@ -43,10 +43,10 @@ func (l Limits) Set() error {
 	return nil
 }
 
-// Yield lowers the CPU priority of this thread and what it starts below that of
+// LowerPriority lowers the CPU priority of this thread and what it starts below that of
 // the server, and makes this process the first to be killed when memory runs
 // out. restore undoes the latter.
-func Yield() (restore func()) {
+func LowerPriority() (restore func()) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, Niceness)
 	file, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {

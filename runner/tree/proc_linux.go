@@ -116,7 +116,7 @@ func environ(proc string, until time.Time) []byte {
 		// beginning and the end of the environment, so only a second read
 		// counts.
 		switch {
-		case becoming(proc):
+		case isStarting(proc):
 			settled = false
 		case settled:
 			return nil
@@ -131,10 +131,10 @@ func environ(proc string, until time.Time) []byte {
 	}
 }
 
-// becoming reports whether a process has memory, but no environment yet, or one
+// isStarting reports whether a process has memory, but no environment yet, or one
 // by now. Kernel threads and dead processes have no memory; a process that was
 // started without variables has an empty environment at some address.
-func becoming(proc string) bool {
+func isStarting(proc string) bool {
 	b, err := os.ReadFile(proc + "/stat")
 	if err != nil {
 		return false

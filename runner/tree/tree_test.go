@@ -42,11 +42,11 @@ func TestMain(m *testing.M) {
 // of a shell that it starts.
 func confined() {
 	runtime.LockOSThread() // as the callers do: niceness is per thread
-	restore := Yield()
+	restore := LowerPriority()
 	if err := (Limits{FileSize: 1 << 20, OpenFiles: 64, CPUSeconds: 77}).Set(); err != nil {
 		fmt.Println(err)
 	}
-	if err := Alone(); err != nil {
+	if err := Isolate(); err != nil {
 		fmt.Println(err)
 	}
 	_ = unix.Exec("/bin/sh", []string{
@@ -124,7 +124,7 @@ func TestAProcessThatKeepsReplacingItselfIsKilled(t *testing.T) {
 			runtime.Gosched()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		n, err := KillAll(ctx, func() []Proc { return Below(cmd.Process.Pid) })
+		n, err := KillAll(ctx, func() []Proc { return Descendants(cmd.Process.Pid) })
 		cancel()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -184,7 +184,7 @@ func brood(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		KillOnce(func() []Proc { return Below(os.Getpid()) })
+		KillOnce(func() []Proc { return Descendants(os.Getpid()) })
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 	})
@@ -222,8 +222,8 @@ func TestCensus(t *testing.T) {
 			t.Errorf("it looked at all processes: %q", got)
 		}
 	})
-	if MostMemory() < 64<<20 {
-		t.Errorf("got a maximum of %d bytes", MostMemory())
+	if MaxMemory() < 64<<20 {
+		t.Errorf("got a maximum of %d bytes", MaxMemory())
 	}
 }
 

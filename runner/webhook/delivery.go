@@ -145,15 +145,15 @@ func (d *delivery) answered(res *http.Response, b []byte) answer {
 	case code == http.StatusAccepted:
 		return answer{accepted: true}
 	case code < http.StatusMultipleChoices:
-		return permanently(task.PhaseProtocol, upper(said)+": it must be 200 with a result, or 202 to work on")
+		return permanently(task.PhaseProtocol, capitalize(said)+": it must be 200 with a result, or 202 to work on")
 	case code < http.StatusBadRequest:
-		return permanently(task.PhaseError, upper(said)+", a redirect, which is not followed: give the address that it leads to")
+		return permanently(task.PhaseError, capitalize(said)+", a redirect, which is not followed: give the address that it leads to")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
 		return answer{again: said, after: min(retryafter.Parse(res.Header, time.Now()), time.Hour)}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return permanently(task.PhaseAuth, upper(said))
+		return permanently(task.PhaseAuth, capitalize(said))
 	}
-	return permanently(task.PhaseError, upper(said))
+	return permanently(task.PhaseError, capitalize(said))
 }
 
 // result parses the body of a 200: the same as the last line of a command.

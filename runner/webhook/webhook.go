@@ -49,7 +49,7 @@ func (w *Runner) EnforcementGap([]string) (string, bool) {
 // Enforcement returns which parts of a plan are enforced here.
 func (w *Runner) Enforcement(task.Spec) enforce.Levels {
 	return enforce.Levels{
-		Tool: enforce.Every(enforce.No(informedOnly)), Files: enforce.No(informedOnly), Network: enforce.No(informedOnly),
+		Tool: enforce.SameForAll(enforce.No(informedOnly)), Files: enforce.No(informedOnly), Network: enforce.No(informedOnly),
 		Time:   enforce.Partly("the run ends here and its token expires; the receiver may work on"),
 		Tokens: enforce.Partly("known when it reports its result"), Turns: enforce.No(informedOnly),
 		Cost: enforce.Partly("known when it reports its result"),
@@ -133,7 +133,7 @@ func (w *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	}
 	signer, err := w.signer()
 	if err != nil {
-		return supervise.Permanent(task.PhaseError, upper(err.Error())), nil
+		return supervise.Permanent(task.PhaseError, capitalize(err.Error())), nil
 	}
 	if u, err := url.Parse(w.URL); err != nil || u.Host == "" {
 		return supervise.Permanent(task.PhaseError, "The address of the webhook cannot be read"), nil
@@ -155,4 +155,4 @@ func (w *Runner) pause(failures int) time.Duration {
 	return d + rand.N(d/4)
 }
 
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

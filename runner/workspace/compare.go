@@ -60,7 +60,7 @@ func (c *comparison) file(name string, was entry, before bool, is entry, now boo
 	case before && now:
 		c.modified(name, was, is)
 	case before:
-		c.list.Add(name, task.FileDeleted, c.old(was), textdiff.Side{Known: true}, special(was.mode))
+		c.list.Add(name, task.FileDeleted, c.sideBefore(was), textdiff.Side{Known: true}, special(was.mode))
 	default:
 		c.list.Add(name, task.FileAdded, textdiff.Side{Known: true}, c.new(name, is), fileKind(is.mode))
 	}
@@ -82,7 +82,7 @@ func (c *comparison) modified(name string, was, is entry) {
 	if was.mode == is.mode && !was.known && was.size == is.size {
 		text = joinNotes(text, "it was written to")
 	}
-	c.list.Add(name, task.FileModified, c.old(was), now, text)
+	c.list.Add(name, task.FileModified, c.sideBefore(was), now, text)
 }
 
 func joinNotes(a, b string) string {
@@ -92,8 +92,8 @@ func joinNotes(a, b string) string {
 	return a + "; " + b
 }
 
-// old returns a file before the change.
-func (c *comparison) old(e entry) textdiff.Side {
+// sideBefore returns a file before the change.
+func (c *comparison) sideBefore(e entry) textdiff.Side {
 	if kind := special(e.mode); kind != "" && e.mode&fs.ModeSymlink == 0 {
 		return textdiff.Side{Known: true, Kind: kind}
 	}

@@ -43,14 +43,14 @@ func (e entry) same(f entry) bool {
 	return e.mode == f.mode && e.size == f.size && e.modified == f.modified && e.inode == f.inode && e.touched == f.touched
 }
 
-// look takes a snapshot without contents.
-func look(ctx context.Context, folder string) *snapshot {
+// takeOutline takes a snapshot without contents.
+func takeOutline(ctx context.Context, folder string) *snapshot {
 	return (&snapshot{}).fill(ctx, folder, func(*os.Root, string, *entry) {})
 }
 
-// take takes a snapshot and keeps the contents of small text files in dir, so
+// takeSnapshot takes a snapshot and keeps the contents of small text files in dir, so
 // that their lines can be compared later.
-func take(ctx context.Context, folder, dir string) *snapshot {
+func takeSnapshot(ctx context.Context, folder, dir string) *snapshot {
 	s := &snapshot{}
 	if err := os.MkdirAll(dir, 0o700); err == nil {
 		s.spool, _ = os.CreateTemp(dir, "before-") // without it no lines are compared
@@ -68,7 +68,7 @@ func take(ctx context.Context, folder, dir string) *snapshot {
 		e.sum, e.known = contentSum(b), true
 		e.size = int64(len(b)) // the bytes that were read count
 		if e.binary = bytes.IndexByte(b, 0) >= 0; !e.binary {
-			e.at = s.keep(b)
+			e.at = s.store(b)
 		}
 	})
 }
@@ -95,8 +95,8 @@ func (s *snapshot) fill(ctx context.Context, folder string, more func(*os.Root, 
 	return s
 }
 
-// keep appends contents to the spool and returns their offset.
-func (s *snapshot) keep(b []byte) int64 {
+// store appends contents to the spool and returns their offset.
+func (s *snapshot) store(b []byte) int64 {
 	if s.spool == nil {
 		return -1
 	}

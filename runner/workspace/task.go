@@ -32,7 +32,7 @@ func OpenTask(runs string, repo *git.Repository, w task.Worktree) (*Task, error)
 	}
 	t := &tree{dir: dir, repo: repo}
 	defer t.lock()()
-	if !t.load() || !t.state.Task || t.state.Branch != w.Branch || !git.SameFolder(t.state.Repository, repo.Path) || !t.whole() {
+	if !t.load() || !t.state.Task || t.state.Branch != w.Branch || !git.SameFolder(t.state.Repository, repo.Path) || !t.isLinked() {
 		return nil, nil
 	}
 	return &Task{t}, nil
@@ -56,7 +56,7 @@ func (w *Task) reload() (unlock func()) {
 func (w *Task) Save(ctx context.Context, title, author string) (commit string, err error) {
 	defer w.reload()()
 	w.t.author = author
-	err = git.Patiently(ctx, func() error {
+	err = git.RetryLocked(ctx, func() error {
 		commit, err = w.t.saveLive(ctx, titled(title, w.t.state.Branch))
 		return err
 	})
@@ -68,8 +68,8 @@ func (w *Task) Save(ctx context.Context, title, author string) (commit string, e
 func (w *Task) Changed(ctx context.Context, commit string) (name string, err error) {
 	defer w.reload()()
 	t := w.t
-	index := filepath.Join(filepath.Dir(t.own().Index()), "checked")
-	b, err := os.ReadFile(t.own().Index())
+	index := filepath.Join(filepath.Dir(t.privateGit().Index()), "checked")
+	b, err := os.ReadFile(t.privateGit().Index())
 	if err == nil {
 		err = os.WriteFile(index, b, 0o600)
 	}
@@ -86,7 +86,7 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	if _, err := g.Run(ctx, nil, "read-tree", "-i", "-m", commit); err != nil {
 		return "", err
 	}
-	if differs, err := t.stage(ctx, g, t.own().In(copied).With("GIT_INDEX_FILE="+index), commit, false); err != nil || !differs {
+	if differs, err := t.stage(ctx, g, t.privateGit().In(copied).With("GIT_INDEX_FILE="+index), commit, false); err != nil || !differs {
 		return "", err
 	}
 	err = g.EachName(ctx, func(s string) { name = cmp.Or(name, s) },
@@ -108,14 +108,14 @@ func (w *Task) Advance(ctx context.Context, before, after, title, author string)
 	switch {
 	case err != nil:
 		return err
-	case tip == after || t.repo.Holds(ctx, tip, after):
+	case tip == after || t.repo.IsAncestor(ctx, tip, after):
 		return nil
 	case tip != before:
 		return ErrMoved
 	}
 	c, err := t.changedFiles(ctx, before, after)
 	if err == nil {
-		err = t.unoccupied(c)
+		err = t.checkUnoccupied(c)
 	}
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (t *tree) rewrite(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	if tip := t.repo.Tip(ctx, t.state.Branch); tip == m.To || t.repo.Holds(ctx, tip, m.To) {
+	if tip := t.repo.Tip(ctx, t.state.Branch); tip == m.To || t.repo.IsAncestor(ctx, tip, m.To) {
 		c, err := t.changedFiles(ctx, m.From, m.To)
 		if err == nil {
 			err = t.put(ctx, m.To, c)
@@ -144,7 +144,7 @@ func (t *tree) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_ = os.Remove(t.own().Index() + ".lock")
+		_ = os.Remove(t.privateGit().Index() + ".lock")
 		if _, err := t.git().Run(ctx, nil, "read-tree", "-i", "-m", m.To); err != nil {
 			return err
 		}

@@ -68,12 +68,12 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 		return nil, err
 	}
 	defer t.lock()()
-	err = git.Patiently(ctx, func() error {
+	err = git.RetryLocked(ctx, func() error {
 		known := t.load() && t.state.Repository == path && repo.Tip(ctx, t.state.Branch) != ""
 		switch {
 		case known && (o.Branch == "" || o.Branch == t.state.Branch):
-			return t.takeUp(ctx, o)
-		case known && t.state.Open && t.whole():
+			return t.resumeWork(ctx, o)
+		case known && t.state.Open && t.isLinked():
 			t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
 		}
 		return t.begin(ctx, o)
@@ -82,7 +82,7 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case git.Locked(err):
+	case git.IsLocked(err):
 		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked "+
 			"(%s). If no Git works in it, delete that file", path, git.Reason(err))}
 	case errors.As(err, &no):
@@ -188,10 +188,10 @@ func (t *tree) begin(ctx context.Context, o Options) error {
 	return t.add(ctx, "--no-track", "-b", t.state.Branch, t.work(), head)
 }
 
-// takeUp continues the work of another run, or of an earlier attempt of this
+// resumeWork continues the work of another run, or of an earlier attempt of this
 // one.
-func (t *tree) takeUp(ctx context.Context, o Options) error {
-	if t.state.Open && t.whole() && (t.state.Run != o.Run || t.taken()) { // it was lost: save what it left first
+func (t *tree) resumeWork(ctx context.Context, o Options) error {
+	if t.state.Open && t.isLinked() && (t.state.Run != o.Run || t.isTaken()) { // it was lost: save what it left first
 		t.finish(ctx, Options{Run: t.state.Run, Agent: o.Agent, Title: o.Title})
 	}
 	if t.state.Run != o.Run {
@@ -208,7 +208,7 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 	if err := t.save(); err != nil {
 		return err
 	}
-	if t.whole() {
+	if t.isLinked() {
 		if err := t.repair(ctx); err != nil || !t.state.Task {
 			return err
 		}
@@ -226,20 +226,20 @@ func (t *tree) takeUp(ctx context.Context, o Options) error {
 	return t.add(ctx, t.work(), t.state.Branch)
 }
 
-// whole reports whether folder and repository still refer to each other.
-func (t *tree) whole() bool {
-	if info, err := os.Lstat(t.work()); err != nil || !info.IsDir() || !t.ours() {
+// isLinked reports whether folder and repository still refer to each other.
+func (t *tree) isLinked() bool {
+	if info, err := os.Lstat(t.work()); err != nil || !info.IsDir() || !t.isOurs() {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(t.dir, "git", "index"))
 	return err == nil
 }
 
-// ours reports whether the repository's metadata under the state's name belongs
+// isOurs reports whether the repository's metadata under the state's name belongs
 // to this worktree.
-func (t *tree) ours() bool {
+func (t *tree) isOurs() bool {
 	all := filepath.Join(t.repo.Common, "worktrees")
-	return t.state.Admin != "" && git.SameFolder(filepath.Dir(t.state.Admin), all) && t.names(t.state.Admin)
+	return t.state.Admin != "" && git.SameFolder(filepath.Dir(t.state.Admin), all) && t.ownsAdmin(t.state.Admin)
 }
 
 // ownerName is a file in the folder of all runs, and in the metadata folder of
@@ -256,22 +256,22 @@ func (t *tree) owner() string {
 	return string(b)
 }
 
-// names reports whether a metadata folder belongs to this worktree. Servers
+// ownsAdmin reports whether a metadata folder belongs to this worktree. Servers
 // that share a repository may have worktrees at the same path.
-func (t *tree) names(admin string) bool {
+func (t *tree) ownsAdmin(admin string) bool {
 	owner, err := readIn(admin, ownerName)
-	return t.at(admin) && (err != nil || string(owner) == t.owner())
+	return t.isAtPath(admin) && (err != nil || string(owner) == t.owner())
 }
 
-// at reports whether a metadata folder refers to the path of this worktree, or
+// isAtPath reports whether a metadata folder refers to the path of this worktree, or
 // was displaced from it.
-func (t *tree) at(admin string) bool {
+func (t *tree) isAtPath(admin string) bool {
 	path := worktreePath(admin)
-	return path == t.work() || path == t.elsewhere(admin)
+	return path == t.work() || path == t.displacedPath(admin)
 }
 
-// elsewhere returns the path that a displaced worktree of another server gets.
-func (t *tree) elsewhere(admin string) string {
+// displacedPath returns the path that a displaced worktree of another server gets.
+func (t *tree) displacedPath(admin string) string {
 	return filepath.Join(t.dir, "elsewhere", filepath.Base(admin))
 }
 
@@ -310,9 +310,9 @@ func (t *tree) makeOwner() error {
 // displace moves the metadata of other servers' worktrees away from this path:
 // Git removes one of two worktrees with the same path.
 func (t *tree) displace() error {
-	for _, admin := range t.admins() {
-		if worktreePath(admin) == t.work() && !t.names(admin) {
-			if err := t.call(admin, t.elsewhere(admin)); err != nil {
+	for _, admin := range t.adminFolders() {
+		if worktreePath(admin) == t.work() && !t.ownsAdmin(admin) {
+			if err := t.call(admin, t.displacedPath(admin)); err != nil {
 				return err
 			}
 		}
@@ -325,8 +325,8 @@ func (t *tree) call(admin, path string) error {
 	return WriteIn(admin, "gitdir", []byte(filepath.Join(path, ".git")+"\n"), 0o600)
 }
 
-// admins lists the metadata folders of all worktrees in the repository.
-func (t *tree) admins() (list []string) {
+// adminFolders lists the metadata folders of all worktrees in the repository.
+func (t *tree) adminFolders() (list []string) {
 	all := filepath.Join(t.repo.Common, "worktrees")
 	entries, _ := os.ReadDir(all) // there may be none
 	for _, e := range entries {
@@ -353,8 +353,8 @@ func (t *tree) clear(ctx context.Context) error {
 	if err := t.remove(ctx, "work", "git"); err != nil {
 		return err
 	}
-	for _, admin := range t.admins() {
-		if t.names(admin) {
+	for _, admin := range t.adminFolders() {
+		if t.ownsAdmin(admin) {
 			if err := os.RemoveAll(admin); err != nil {
 				return err
 			}
@@ -418,10 +418,10 @@ func (t *tree) private(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.own().Make(ctx, exclude)
+	return t.privateGit().Make(ctx, exclude)
 }
 
-func (t *tree) own() git.Private { return t.repo.Private(filepath.Join(t.dir, "git")) }
+func (t *tree) privateGit() git.Private { return t.repo.Private(filepath.Join(t.dir, "git")) }
 
 // excludes reads the repository's ignore patterns.
 func excludes(common string) (string, error) {
@@ -443,14 +443,14 @@ func excludes(common string) (string, error) {
 }
 
 // git returns Git for our own repository with the worktree.
-func (t *tree) git() git.Git { return t.own().In(t.work()) }
+func (t *tree) git() git.Git { return t.privateGit().In(t.work()) }
 
-// admin returns Git for the repository as the worktree sees it.
-func (t *tree) admin() git.Git { return t.repo.Git.At(t.dir, "--git-dir="+t.state.Admin) }
+// worktreeGit returns Git for the repository as the worktree sees it.
+func (t *tree) worktreeGit() git.Git { return t.repo.Git.At(t.dir, "--git-dir="+t.state.Admin) }
 
-// Emptied reports whether the folder of a worktree contains no unsaved work of
+// HasNoUnsavedWork reports whether the folder of a worktree contains no unsaved work of
 // a run: all of it is on a branch, or there was none.
-func Emptied(runs *os.Root, name string) bool {
+func HasNoUnsavedWork(runs *os.Root, name string) bool {
 	dir, err := runs.OpenRoot(name)
 	if err != nil {
 		return false

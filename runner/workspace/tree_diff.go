@@ -29,7 +29,7 @@ func (t *tree) changes(ctx context.Context, l *textdiff.List, commit string) err
 		return err
 	}
 	for _, c := range changed {
-		l.Add(c.Path, c.Kind, texts.Side(c.WasMode, c.Was), texts.Side(c.IsMode, c.Is), c.Note())
+		l.Add(c.Path, c.Kind, texts.Side(c.BeforeMode, c.Before), texts.Side(c.AfterMode, c.After), c.Note())
 	}
 	l.Work.Total = total
 	return nil
@@ -51,7 +51,7 @@ func Salvage(ctx context.Context, o Options) *task.Work {
 	if err != nil {
 		return nil // the next run of the task reports why
 	}
-	if t.repo = repo; !t.whole() {
+	if t.repo = repo; !t.isLinked() {
 		return nil
 	}
 	return t.close(ctx, o, false)

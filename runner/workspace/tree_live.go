@@ -33,7 +33,7 @@ func (t *tree) snapshot(ctx context.Context, message string) (string, error) {
 		return "", err
 	}
 	defer done()
-	return t.commit(ctx, message, t.own().In(copied))
+	return t.commit(ctx, message, t.privateGit().In(copied))
 }
 
 // copyFolder creates our own folder, empty. The caller must call done.
@@ -51,7 +51,7 @@ func (t *tree) copyFolder(ctx context.Context) (folder string, done func(), err 
 func (t *tree) write(ctx context.Context, ours, merged string) error {
 	c, err := t.changedFiles(ctx, ours, merged)
 	if err == nil {
-		err = t.unoccupied(c)
+		err = t.checkUnoccupied(c)
 	}
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func (t *tree) write(ctx context.Context, ours, merged string) error {
 	return t.put(ctx, merged, c)
 }
 
-// unoccupied returns an error if an ignored file is in the way of a new one.
-func (t *tree) unoccupied(c fileChanges) error {
+// checkUnoccupied returns an error if an ignored file is in the way of a new one.
+func (t *tree) checkUnoccupied(c fileChanges) error {
 	work, err := os.OpenRoot(t.work())
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (t *tree) put(ctx context.Context, merged string, c fileChanges) error {
 		return err
 	}
 	defer func() { _ = work.Close() }()
-	g := t.own().In(copied).With("GIT_INDEX_FILE=" + filepath.Join(t.dir, "git", "merged"))
+	g := t.privateGit().In(copied).With("GIT_INDEX_FILE=" + filepath.Join(t.dir, "git", "merged"))
 	if _, err := g.Run(ctx, nil, "read-tree", merged); err != nil {
 		return err
 	}

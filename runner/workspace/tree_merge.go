@@ -33,7 +33,7 @@ func (t *tree) from(ctx context.Context, o Options) (commit, parent string, err 
 	if p == nil {
 		return t.repo.Head, "", nil
 	}
-	if p.whole() {
+	if p.isLinked() {
 		commit, err = p.snapshot(ctx, fmt.Sprintf("Taskyard run %d\n\nIts state when run %d began.\n", o.SharedRun, o.Run))
 	} else if commit = t.repo.Tip(ctx, p.state.Branch); commit == "" { // it left nothing
 		commit = p.state.Root
@@ -94,7 +94,7 @@ func (t *tree) merge(ctx context.Context, o Options, w *task.Work, completed boo
 		return nil
 	}
 	apply := p.applyToBranch
-	if p.whole() {
+	if p.isLinked() {
 		apply = p.applyToFolder
 	}
 	if err := apply(ctx, base, tip, o); err != nil {
@@ -144,4 +144,4 @@ func (t *tree) applyToBranch(ctx context.Context, base, theirs string, o Options
 }
 
 // bareGit returns Git for our own repository, without a working tree.
-func (t *tree) bareGit() git.Git { return t.own().Bare() }
+func (t *tree) bareGit() git.Git { return t.privateGit().Bare() }

@@ -39,17 +39,17 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 	l := textdiff.NewList(o.Redact)
 	l.Work.Repository = t.state.Repository
 	t.unblock(ctx)
-	if t.taken() {
+	if t.isTaken() {
 		return t.finishAside(ctx, o, l)
 	}
-	tip, err := t.keep(ctx, o)
+	tip, err := t.commitChanges(ctx, o)
 	if err == nil {
 		err = t.changes(ctx, l, tip)
 		if err != nil {
-			l.Work.Note = joined(l.Work.Note, "The files could not be compared: "+git.Reason(err)+".")
+			l.Work.Note = joinNonEmpty(l.Work.Note, "The files could not be compared: "+git.Reason(err)+".")
 		}
 		l.Work.Branch = t.state.Branch
-		err = t.settle(ctx, l.Work)
+		err = t.detachRun(ctx, l.Work)
 	}
 	switch {
 	case err != nil || t.state.Task: // its next run continues there
@@ -62,16 +62,16 @@ func (t *tree) finish(ctx context.Context, o Options) *task.Work {
 			l.Work.Folder = t.work()
 		}
 	}
-	t.ended(l, err)
+	t.recordEnd(l, err)
 	return l.Work
 }
 
-// ended records that the last run is finished, or why its files stay
+// recordEnd records that the last run is finished, or why its files stay
 // uncommitted.
-func (t *tree) ended(l *textdiff.List, err error) {
+func (t *tree) recordEnd(l *textdiff.List, err error) {
 	if err != nil {
 		l.Work.Folder = t.work()
-		l.Work.Note = task.ClipText(joined(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
+		l.Work.Note = task.ClipText(joinNonEmpty(l.Work.Note, "Its folder is left as it is: "+git.Reason(err)+"."), task.MaxWorkNote)
 	}
 	t.state.Open = false
 	_ = t.save() // otherwise the next run of this task checks again
@@ -85,7 +85,7 @@ func (t *tree) finishAside(ctx context.Context, o Options, l *textdiff.List) *ta
 	if err == nil {
 		err = t.changes(ctx, l, commit)
 	}
-	if err == nil && !t.repo.Holds(ctx, t.repo.Tip(ctx, t.state.Branch), commit) {
+	if err == nil && !t.repo.IsAncestor(ctx, t.repo.Tip(ctx, t.state.Branch), commit) {
 		l.Work.Branch = t.repo.Free(ctx, fmt.Sprintf("taskyard/run-%d", o.Run))
 		l.Work.Note = fmt.Sprintf("Another server has continued %s; what this run left is on %s.", t.state.Branch, l.Work.Branch)
 		err = t.repo.Move(ctx, l.Work.Branch, commit, "")
@@ -96,13 +96,13 @@ func (t *tree) finishAside(ctx context.Context, o Options, l *textdiff.List) *ta
 	if err == nil {
 		err = os.Remove(filepath.Join(t.state.Admin, takenName))
 	}
-	t.ended(l, err)
+	t.recordEnd(l, err)
 	return l.Work
 }
 
-// keep commits uncommitted changes, points the branch to the commit, and
+// commitChanges commits uncommitted changes, points the branch to the commit, and
 // returns it. The error says why that was not possible.
-func (t *tree) keep(ctx context.Context, o Options) (string, error) {
+func (t *tree) commitChanges(ctx context.Context, o Options) (string, error) {
 	head, err := t.commit(ctx, t.message(o), t.git())
 	if err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func (t *tree) message(o Options) string {
 // branch if nothing has changed. Our index then matches the contents. Changed
 // files are read through contents, whose folder contains them.
 func (t *tree) commit(ctx context.Context, message string, contents git.Git) (string, error) {
-	head, err := t.admin().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
+	head, err := t.worktreeGit().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	if err != nil {
 		head = t.repo.Tip(ctx, t.state.Branch) // the agent damaged it
 	}
@@ -164,12 +164,12 @@ func (t *tree) unblock(ctx context.Context) {
 // name points the branch to a commit. If the agent's branch has diverged, it
 // stays, and the commit gets another branch.
 func (t *tree) name(ctx context.Context, commit string) error {
-	return git.Patiently(ctx, func() error {
+	return git.RetryLocked(ctx, func() error {
 		tip := t.repo.Tip(ctx, t.state.Branch)
 		if tip == commit {
 			return nil
 		}
-		if tip != "" && !t.repo.Holds(ctx, commit, tip) {
+		if tip != "" && !t.repo.IsAncestor(ctx, commit, tip) {
 			if t.state.Task {
 				return errApart
 			}
@@ -202,25 +202,25 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, head string, othe
 	if err != nil {
 		return false, err
 	}
-	if len(s.gone) > 0 {
+	if len(s.deleted) > 0 {
 		zero := t.repo.Zero()
 		var gone bytes.Buffer
-		for _, name := range s.gone {
+		for _, name := range s.deleted {
 			fmt.Fprintf(&gone, "0 %s\t%s\x00", zero, name)
 		}
 		if _, err := g.Run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
 			return false, err
 		}
 	}
-	if len(s.there) == 0 {
-		return len(s.gone) > 0, nil
+	if len(s.present) == 0 {
+		return len(s.deleted) > 0, nil
 	}
 	if contents.Dir != g.Dir {
-		if err := copyAll(s.root, contents.Dir, s.there); err != nil {
+		if err := copyAll(s.root, contents.Dir, s.present); err != nil {
 			return false, err
 		}
 	}
-	there := strings.NewReader(strings.Join(append(s.there, ""), "\x00"))
+	there := strings.NewReader(strings.Join(append(s.present, ""), "\x00"))
 	_, err = contents.Run(ctx, there, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 	return true, err
 }
@@ -241,11 +241,11 @@ func (t *tree) sizes(ctx context.Context, commit string) (map[string]int64, erro
 
 // staging sorts names by file type.
 type staging struct {
-	root        *os.Root
-	there, gone []string
+	root             *os.Root
+	present, deleted []string
 	committed   map[string]int64 // sizes of files that do not count if they have not changed; may be nil
 	count       int
-	bytes       int64
+	bytes            int64
 }
 
 // list takes the names of the files that may have changed.
@@ -262,14 +262,14 @@ func (s *staging) list(ctx context.Context, g git.Git, others bool) error {
 	return nil
 }
 
-func (s *staging) take(name string) error {
+func (s *staging) add(name string) error {
 	if strings.HasSuffix(name, "/") {
 		return nil // a nested repository: see nested
 	}
 	info, err := s.root.Lstat(name)
 	switch {
 	case err != nil || info.IsDir():
-		s.gone = append(s.gone, name)
+		s.deleted = append(s.deleted, name)
 	case info.Mode().IsRegular():
 		s.there = append(s.there, name)
 		if size, ok := s.committed[name]; ok && size == info.Size() {
@@ -277,9 +277,9 @@ func (s *staging) take(name string) error {
 		}
 		s.bytes += info.Size()
 	case info.Mode()&fs.ModeSymlink != 0:
-		s.there = append(s.there, name)
+		s.present = append(s.present, name)
 	default: // a pipe in place of a file
-		s.gone = append(s.gone, name)
+		s.deleted = append(s.deleted, name)
 	}
 	if s.count++; s.count > maxSaved {
 		return unsavedError(fmt.Sprintf("more than %s files changed", textdiff.Thousands(maxSaved)))
@@ -290,11 +290,11 @@ func (s *staging) take(name string) error {
 	return nil
 }
 
-// settle detaches the folder from its run. The error says that it must stay,
+// detachRun detaches the folder from its run. The error says that it must stay,
 // although its files are on the branch: it contains nested repositories, whose
 // commits are nowhere else. The worktree of a task stays anyway, until the task
 // ends.
-func (t *tree) settle(ctx context.Context, w *task.Work) error {
+func (t *tree) detachRun(ctx context.Context, w *task.Work) error {
 	inner, err := t.nested(ctx)
 	inner = task.ClipText(textdiff.Printable(inner), 200)
 	switch {

@@ -76,7 +76,7 @@ func (t *tree) beginTask(ctx context.Context, o Options) error {
 func (t *tree) fromBranch(ctx context.Context, o Options) (string, error) {
 	p, unlock := t.sibling(o)
 	defer unlock()
-	if p != nil && p.state.Task && p.state.Branch == o.From && p.whole() {
+	if p != nil && p.state.Task && p.state.Branch == o.From && p.isLinked() {
 		p.author = "" // that task's agent made the changes
 		if _, err := p.saveLive(ctx, titled("", p.state.Branch)); err != nil {
 			return "", err
@@ -96,7 +96,7 @@ func (t *tree) free(ctx context.Context) error {
 		if c.Branch != t.state.Branch {
 			continue
 		}
-		took, err := t.take(ctx, c.Folder)
+		took, err := t.detachOthers(ctx, c.Folder)
 		if err != nil {
 			return err
 		}
@@ -111,11 +111,11 @@ func (t *tree) free(ctx context.Context) error {
 // continued.
 const takenName = "taskyard-taken"
 
-// take detaches other servers' worktrees at a path from the branch, and reports
+// detachOthers detaches other servers' worktrees at a path from the branch, and reports
 // whether there were any. Whatever their runs left, or an agent that is still
 // running commits there, does not change the branch.
-func (t *tree) take(ctx context.Context, folder string) (took bool, err error) {
-	for _, admin := range t.admins() {
+func (t *tree) detachOthers(ctx context.Context, folder string) (took bool, err error) {
+	for _, admin := range t.adminFolders() {
 		owner, err := readIn(admin, ownerName)
 		if err != nil || string(owner) == t.owner() || worktreePath(admin) != folder {
 			continue // of this server or a person, or elsewhere
@@ -132,8 +132,8 @@ func (t *tree) take(ctx context.Context, folder string) (took bool, err error) {
 	return took, nil
 }
 
-// taken reports whether another server has continued the branch.
-func (t *tree) taken() bool {
+// isTaken reports whether another server has continued the branch.
+func (t *tree) isTaken() bool {
 	_, err := os.Lstat(filepath.Join(t.state.Admin, takenName))
 	return err == nil
 }
@@ -144,10 +144,10 @@ func (t *tree) attach(ctx context.Context) error {
 	if err := t.free(ctx); err != nil {
 		return err
 	}
-	if err := t.catchUp(ctx); err != nil {
+	if err := t.applyPushed(ctx); err != nil {
 		return err
 	}
-	if _, err := t.admin().Run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+t.state.Branch); err != nil {
+	if _, err := t.worktreeGit().Run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+t.state.Branch); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(t.state.Admin, takenName)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -165,23 +165,23 @@ func (t *tree) detach(ctx context.Context) error {
 }
 
 func (t *tree) point(ctx context.Context, commit string) error {
-	_, err := t.admin().Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard", "HEAD", commit)
+	_, err := t.worktreeGit().Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard", "HEAD", commit)
 	return err
 }
 
-// catchUp applies what was pushed to the branch while no run worked in the
+// applyPushed applies what was pushed to the branch while no run worked in the
 // folder. Local changes stay; if they are in the way, it returns an error.
-func (t *tree) catchUp(ctx context.Context) error {
+func (t *tree) applyPushed(ctx context.Context) error {
 	if err := t.rewrite(ctx); err != nil {
 		return err
 	}
-	head, err := t.admin().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
+	head, err := t.worktreeGit().Run(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
 	tip := t.repo.Tip(ctx, t.state.Branch)
 	if err != nil || tip == "" || head == tip {
 		return nil // see commit
 	}
 	g := t.git()
-	_ = os.Remove(t.own().Index() + ".lock")
+	_ = os.Remove(t.privateGit().Index() + ".lock")
 	_, _ = g.Run(ctx, nil, "update-index", "-q", "--refresh") // some may have changed
 	if _, err := g.Run(ctx, nil, "read-tree", "-m", "-u", head, tip); err != nil {
 		return fmt.Errorf("local changes in %s are in the way of what was pushed to %s: %s", t.work(), t.state.Branch, git.Reason(err))
@@ -197,7 +197,7 @@ func (t *tree) catchUp(ctx context.Context) error {
 func (t *tree) saveLive(ctx context.Context, message string) (commit string, err error) {
 	if !t.state.Open {
 		t.unblock(ctx)
-		err = t.catchUp(ctx)
+		err = t.applyPushed(ctx)
 	} else {
 		err = t.rewrite(ctx)
 	}

@@ -21,8 +21,8 @@ const (
 	maxLook    = 30 * time.Second
 )
 
-// passedOver are folders with the internal data of tools.
-var passedOver = map[string]bool{
+// skippedFolders are folders with the internal data of tools.
+var skippedFolders = map[string]bool{
 	".git": true, ".hg": true, ".svn": true, "node_modules": true, ".venv": true, "__pycache__": true, ".cache": true, ".tox": true,
 }
 
@@ -44,7 +44,7 @@ type walker struct {
 	left   int
 	device uint64
 	deep   bool
-	each   func(root *os.Root, name, path string, info fs.FileInfo)
+	visit  func(root *os.Root, name, path string, info fs.FileInfo)
 }
 
 // walk walks through a folder. The error is a cutError.
@@ -59,7 +59,7 @@ func walk(ctx context.Context, folder string, each func(root *os.Root, name, pat
 	defer func() { _ = root.Close() }()
 	ctx, stop := context.WithTimeout(ctx, maxLook)
 	defer stop()
-	w := &walker{ctx: ctx, left: maxEntries, each: each}
+	w := &walker{ctx: ctx, left: maxEntries, visit: each}
 	if info, err := root.Stat("."); err == nil {
 		w.device = instance.Identify(info).Device
 	}
@@ -99,15 +99,15 @@ func (w *walker) entry(root *os.Root, name, at string, depth int) error {
 	case err != nil:
 		return nil
 	case !info.IsDir():
-		w.each(root, name, at, info)
+		w.visit(root, name, at, info)
 		return nil
-	case passedOver[name]:
+	case skippedFolders[name]:
 		return nil
 	case depth == maxDepth:
 		w.deep = true
 		return nil
 	}
-	if instance.Holds(info) {
+	if instance.IsProtected(info) {
 		return nil
 	}
 	below, err := root.OpenRoot(name)

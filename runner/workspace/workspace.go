@@ -49,9 +49,9 @@ func (r *UnusableError) Error() string { return r.Reason }
 type Space struct {
 	o      Options
 	folder string
-	tree   *tree     // nil: no worktree
-	before *snapshot // of a planned folder
-	share  *share    // of a planned folder
+	tree   *tree      // nil: no worktree
+	before *snapshot  // of a planned folder
+	share  *folderUse // of a planned folder
 }
 
 // Open prepares the workspace. Errors: a *UnusableError; the cause of ctx;
@@ -87,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Space, error) {
 		return s, nil // the runner reports the error
 	}
 	s.share = enter(s.folder)
-	s.before = take(ctx, s.folder, o.Dir)
+	s.before = takeSnapshot(ctx, s.folder, o.Dir)
 	return s, nil
 }
 
@@ -134,7 +134,7 @@ func (s *Space) Readable(ctx context.Context) []string {
 func (s *Space) Suspend() {
 	if s.before != nil {
 		s.before.close()
-		s.share.leave()
+		s.share.end()
 	}
 }
 
@@ -156,63 +156,63 @@ func (s *Space) Close(ctx context.Context, completed bool) *task.Work {
 		before = &snapshot{}
 	}
 	defer s.Suspend()
-	after := look(ctx, s.folder)
+	after := takeOutline(ctx, s.folder)
 	w := compare(before, after, s.folder, s.o.Redact)
-	if s.share != nil && s.share.leave() {
-		w.Note = joined(w.Note, "Another run worked in this folder meanwhile: what it changed is among these files.")
+	if s.share != nil && s.share.end() {
+		w.Note = joinNonEmpty(w.Note, "Another run worked in this folder meanwhile: what it changed is among these files.")
 	}
 	if s.share != nil && s.o.Lease > 1 {
-		w.Note = joined(w.Note, "The run was interrupted and was restarted; files that it changed before are not listed.")
+		w.Note = joinNonEmpty(w.Note, "The run was interrupted and was restarted; files that it changed before are not listed.")
 	}
 	return w
 }
 
-func joined(a, b string) string {
+func joinNonEmpty(a, b string) string {
 	if a == "" {
 		return b
 	}
 	return a + " " + b
 }
 
-// share is the concurrent use of one folder by runs of this process.
-type share struct {
+// folderUse is the concurrent use of one folder by runs of this process.
+type folderUse struct {
 	folder string
-	over   bool // already left
-	others bool // another run used it at the same time
+	ended  bool // already left
+	shared bool // another run used it at the same time
 }
 
 var (
-	shareMu sync.Mutex
-	shares  = map[string][]*share{}
+	shareMu    sync.Mutex
+	folderUses = map[string][]*folderUse{}
 )
 
 // enter records that a run uses a folder.
-func enter(folder string) *share {
+func enter(folder string) *folderUse {
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
 	}
 	shareMu.Lock()
 	defer shareMu.Unlock()
-	s := &share{folder: folder}
-	for _, other := range shares[folder] {
-		s.others, other.others = true, true
+	s := &folderUse{folder: folder}
+	for _, other := range folderUses[folder] {
+		s.shared, other.shared = true, true
 	}
-	shares[folder] = append(shares[folder], s)
+	folderUses[folder] = append(folderUses[folder], s)
 	return s
 }
 
-// leave ends the use, once, and reports whether another run used it in the
+// end ends the use, once, and reports whether another run used it in the
 // meantime.
-func (s *share) leave() bool {
+func (s *folderUse) end() bool {
 	shareMu.Lock()
 	defer shareMu.Unlock()
-	if s.over {
-		return s.others
+	if s.ended {
+		return s.shared
 	}
-	s.over = true
-	left := slices.DeleteFunc(shares[s.folder], func(other *share) bool { return other == s })
-	if shares[s.folder] = left; len(left) == 0 {
-		delete(shares, s.folder)
+	s.ended = true
+	left := slices.DeleteFunc(folderUses[s.folder], func(other *folderUse) bool { return other == s })
+	if folderUses[s.folder] = left; len(left) == 0 {
+		delete(folderUses, s.folder)
 	}
-	return s.others
+	return s.shared
 }

@@ -25,13 +25,13 @@ func newAnthropic(p Provider) *messages {
 }
 
 func (m *messages) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
-	b := blocks{collector: collector{on: on}}
-	r, err := Reply{}, m.at.stream(ctx, newMessagesRequest(req), b.take)
+	b := blocks{collector: collector{onDelta: on}}
+	r, err := Reply{}, m.at.stream(ctx, newMessagesRequest(req), b.handleEvent)
 	if err == nil {
 		r, err = b.end(ctx, req)
 	}
 	if err != nil {
-		return b.broken(req, b.usage), err
+		return b.partialReply(req, b.usage), err
 	}
 	return r, nil
 }
@@ -66,7 +66,7 @@ type blocks struct {
 	done    bool
 }
 
-func (b *blocks) take(data []byte) error {
+func (b *blocks) handleEvent(data []byte) error {
 	b.began = true
 	var ev messagesEvent
 	if err := decode(data, &ev); err != nil {
@@ -78,7 +78,7 @@ func (b *blocks) take(data []byte) error {
 	case "content_block_start":
 		return b.open(ev)
 	case "content_block_delta":
-		return b.grown(ev)
+		return b.handleDelta(ev)
 	case "message_delta":
 		b.stop = ev.Delta.StopReason
 		if ev.Usage.In > 0 {
@@ -116,7 +116,7 @@ func (b *blocks) open(ev messagesEvent) (err error) {
 	return nil
 }
 
-func (b *blocks) grown(ev messagesEvent) error {
+func (b *blocks) handleDelta(ev messagesEvent) error {
 	d := ev.Delta
 	switch {
 	case d.Type == "text_delta":
@@ -126,7 +126,7 @@ func (b *blocks) grown(ev messagesEvent) error {
 	case d.Type == "thinking_delta" && b.thought != nil, d.Type == "signature_delta" && b.thought != nil:
 		b.thought.text.WriteString(d.Thinking)
 		b.thought.signature.WriteString(d.Signature)
-		b.on(Delta{Thought: true})
+		b.onDelta(Delta{Thought: true})
 		return b.grow(len(d.Thinking) + len(d.Signature))
 	}
 	return nil
@@ -136,7 +136,7 @@ func (b *blocks) grown(ev messagesEvent) error {
 // the stream was cut off.
 func (b *blocks) end(ctx context.Context, req Request) (Reply, error) {
 	if !b.done || b.stop == "" {
-		return Reply{}, broken(ctx, "the reply broke off")
+		return Reply{}, connectionError(ctx, "the reply broke off")
 	}
 	stop := StopEnd
 	switch b.stop {
@@ -212,7 +212,7 @@ func contentBlocks(m Message) (list []object) {
 		}
 	}
 	for _, r := range m.Results {
-		text := []object{{"type": "text", "text": orNothing(r.Text)}}
+		text := []object{{"type": "text", "text": orPlaceholder(r.Text)}}
 		list = append(list, object{"type": "tool_result", "tool_use_id": r.CallID, "content": text, "is_error": r.IsError})
 	}
 	if m.Text != "" {
@@ -229,9 +229,9 @@ func isThought(block object) bool {
 	return block["type"] == "thinking" || block["type"] == "redacted_thinking"
 }
 
-// orNothing returns the text of a result, or a placeholder for an empty one,
+// orPlaceholder returns the text of a result, or a placeholder for an empty one,
 // which providers reject.
-func orNothing(text string) string {
+func orPlaceholder(text string) string {
 	return cmp.Or(text, "(nothing)")
 }
 

@@ -8,7 +8,7 @@ import (
 
 // collector assembles a reply from its parts.
 type collector struct {
-	on       func(Delta)
+	onDelta  func(Delta)
 	text     strings.Builder
 	calls    []*partCall
 	thinking []*partThought
@@ -28,7 +28,7 @@ type partThought struct {
 
 func (c *collector) grow(n int) error {
 	if c.size += n; c.size > MaxReply {
-		return senseless("the reply is longer than %d bytes", MaxReply)
+		return protocolError("the reply is longer than %d bytes", MaxReply)
 	}
 	return nil
 }
@@ -38,14 +38,14 @@ func (c *collector) say(text string) error {
 		return nil
 	}
 	c.text.WriteString(text)
-	c.on(Delta{Text: text})
+	c.onDelta(Delta{Text: text})
 	return c.grow(len(text))
 }
 
 // begin adds a call.
 func (c *collector) begin(id, name string) (*partCall, error) {
 	if len(c.calls) == MaxCalls {
-		return nil, senseless("the reply has more than %d calls", MaxCalls)
+		return nil, protocolError("the reply has more than %d calls", MaxCalls)
 	}
 	p := &partCall{id: id, name: name}
 	c.calls = append(c.calls, p)
@@ -56,22 +56,22 @@ func (c *collector) begin(id, name string) (*partCall, error) {
 // they are not text.
 func (c *collector) argue(p *partCall, args string) error {
 	p.args.WriteString(args)
-	c.on(Delta{})
+	c.onDelta(Delta{})
 	return c.grow(len(args))
 }
 
-// broken returns the usage of a reply that was cut off: what the provider
+// partialReply returns the usage of a reply that was cut off: what the provider
 // reported, plus an estimate of the rest. A reply that had not begun costs
 // nothing.
-func (c *collector) broken(req Request, told Usage) Reply {
+func (c *collector) partialReply(req Request, reported Usage) Reply {
 	if !c.began {
 		return Reply{}
 	}
-	u := estimate(req, c.reply(StopLength, told))
-	if told.In > 0 {
-		u.In, u.Cached, u.Stored = told.In, told.Cached, told.Stored
+	u := estimate(req, c.reply(StopLength, reported))
+	if reported.In > 0 {
+		u.In, u.Cached, u.Stored = reported.In, reported.Cached, reported.Stored
 	}
-	u.Out = max(u.Out, told.Out)
+	u.Out = max(u.Out, reported.Out)
 	return Reply{Usage: u}
 }
 

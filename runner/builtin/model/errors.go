@@ -75,39 +75,39 @@ func failure(status int, words, message string) *Error {
 func errorKind(status int, words, message string) Kind {
 	refused := status/100 == 4 && status != http.StatusTooManyRequests // rate limits use the same words
 	switch {
-	case holds(words, "context_length", "context_window") || refused && tooLong(message) || status == http.StatusRequestEntityTooLarge:
+	case containsAny(words, "context_length", "context_window") || refused && isContextError(message) || status == http.StatusRequestEntityTooLarge:
 		return KindContext
-	case holds(words, "insufficient_quota", "billing") || status == http.StatusPaymentRequired:
+	case containsAny(words, "insufficient_quota", "billing") || status == http.StatusPaymentRequired:
 		return KindQuota
 	case status == http.StatusUnauthorized || status == http.StatusForbidden ||
-		holds(words, "authentication", "permission", "invalid_api_key"):
+		containsAny(words, "authentication", "permission", "invalid_api_key"):
 		return KindAuth
-	case status == http.StatusTooManyRequests || holds(words, "rate_limit"):
+	case status == http.StatusTooManyRequests || containsAny(words, "rate_limit"):
 		return KindRate
-	case status == http.StatusServiceUnavailable || status == 529 || holds(words, "overloaded"):
+	case status == http.StatusServiceUnavailable || status == 529 || containsAny(words, "overloaded"):
 		return KindOverload
 	case status == http.StatusRequestTimeout || status == http.StatusConflict || status >= 500:
 		return KindServer
-	case holds(words, "server_error", "api_error", "timeout", "internal") || status == 0 && words == "":
+	case containsAny(words, "server_error", "api_error", "timeout", "internal") || status == 0 && words == "":
 		return KindServer
 	}
 	return KindRequest
 }
 
-// tooLong recognizes the messages of providers that have no code for this
+// isContextError recognizes the messages of providers that have no code for this
 // error.
-func tooLong(message string) bool {
-	return holds(message, "maximum context length", "prompt is too long", "context length",
+func isContextError(message string) bool {
+	return containsAny(message, "maximum context length", "prompt is too long", "context length",
 		"context window", "context size", "exceed context limit", "too many tokens")
 }
 
-func holds(s string, parts ...string) bool {
+func containsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
-// broken returns the error of a failed connection, or the cause of an ended
+// connectionError returns the error of a failed connection, or the cause of an ended
 // context.
-func broken(ctx context.Context, message string) error {
+func connectionError(ctx context.Context, message string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -116,7 +116,7 @@ func broken(ctx context.Context, message string) error {
 	return e
 }
 
-func senseless(format string, args ...any) *Error {
+func protocolError(format string, args ...any) *Error {
 	e := failure(0, "", fmt.Sprintf(format, args...))
 	e.Kind = KindProtocol
 	return e

@@ -58,7 +58,7 @@ func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) e
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return broken(ctx, err.Error())
+		return connectionError(ctx, err.Error())
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 || strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
@@ -79,14 +79,14 @@ func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) e
 // refused returns the error of a response that is not a stream.
 func refused(res *http.Response) *Error {
 	if res.StatusCode/100 == 3 {
-		return senseless("it answers with a redirect: give the address that it leads to as base_url")
+		return protocolError("it answers with a redirect: give the address that it leads to as base_url")
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxError))
 	if e := providerError(res.StatusCode, body); e != nil {
 		return e
 	}
 	if res.StatusCode/100 == 2 {
-		return senseless("it does not stream its answers")
+		return protocolError("it does not stream its answers")
 	}
 	if err != nil && len(body) == 0 {
 		body = []byte(err.Error())
@@ -105,9 +105,9 @@ func eachEvent(ctx context.Context, body io.Reader, take func([]byte) error) err
 			}
 			return nil
 		case errors.Is(err, errTooLong):
-			return senseless("%v", err)
+			return protocolError("%v", err)
 		case err != nil:
-			return broken(ctx, err.Error())
+			return connectionError(ctx, err.Error())
 		}
 		if e := providerError(0, data); e != nil {
 			return e
@@ -154,7 +154,7 @@ func providerError(status int, body []byte) *Error {
 // decode reads the data of an event.
 func decode(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
-		return senseless("%v", err)
+		return protocolError("%v", err)
 	}
 	return nil
 }

@@ -121,11 +121,11 @@ func (u Usage) Plus(v Usage) Usage {
 
 // Reply is a complete reply.
 type Reply struct {
-	Text  string
-	Calls []Call
-	Usage Usage
-	Lost  Usage // of the failed attempts before it
-	Stop  Stop
+	Text        string
+	Calls       []Call
+	Usage       Usage
+	FailedUsage Usage // of the failed attempts before it
+	Stop        Stop
 
 	thoughts []thought
 }
@@ -139,8 +139,8 @@ func (r Reply) Message() Message {
 // text so far.
 type Delta struct {
 	Text    string
-	Thought bool   // reasoning, without text
-	Again   *Again // the request is being retried
+	Thought bool         // reasoning, without text
+	Again   *RetryNotice // the request is being retried
 }
 
 // estimate returns the estimated usage if the provider reported none.

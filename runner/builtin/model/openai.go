@@ -24,13 +24,13 @@ func newOpenAI(p Provider) *openAI {
 }
 
 func (o *openAI) Turn(ctx context.Context, req Request, on func(Delta)) (Reply, error) {
-	c := chat{collector: collector{on: on}, at: map[int]*partCall{}}
-	r, err := Reply{}, o.at.stream(ctx, newChatRequest(req), c.take)
+	c := chat{collector: collector{onDelta: on}, at: map[int]*partCall{}}
+	r, err := Reply{}, o.at.stream(ctx, newChatRequest(req), c.handleChunk)
 	if err == nil {
 		r, err = c.end(req)
 	}
 	if err != nil {
-		return c.broken(req, c.usage), err
+		return c.partialReply(req, c.usage), err
 	}
 	return r, nil
 }
@@ -103,7 +103,7 @@ type chat struct {
 	usage  Usage
 }
 
-func (c *chat) take(data []byte) error {
+func (c *chat) handleChunk(data []byte) error {
 	c.began = true
 	if string(data) == "[DONE]" {
 		return errDone
@@ -125,7 +125,7 @@ func (c *chat) take(data []byte) error {
 		}
 		d := choice.Delta
 		thought, _ := d.Thought.(string)
-		if err := c.think(d.Reasoning, thought+d.Content.thought); err != nil {
+		if err := c.addThought(d.Reasoning, thought+d.Content.thought); err != nil {
 			return err
 		}
 		if err := c.say(d.Content.text + d.Refusal); err != nil {
@@ -140,8 +140,8 @@ func (c *chat) take(data []byte) error {
 	return nil
 }
 
-// think adds a part of the model's reasoning. Only kept is sent back.
-func (c *chat) think(kept, other string) error {
+// addThought adds a part of the model's reasoning. Only kept is sent back.
+func (c *chat) addThought(kept, other string) error {
 	if kept+other == "" {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (c *chat) think(kept, other string) error {
 		}
 		c.thinking[0].text.WriteString(kept)
 	}
-	c.on(Delta{Thought: true})
+	c.onDelta(Delta{Thought: true})
 	return c.grow(max(len(kept), len(other)))
 }
 
@@ -217,7 +217,7 @@ type chatMessage struct {
 
 func newChatRequest(req Request) chatRequest {
 	out := chatRequest{Model: req.Model, Stream: true, StreamOptions: object{"include_usage": true}}
-	if reasons(req.Model) {
+	if isReasoningModel(req.Model) {
 		out.MaxCompletion = req.MaxTokens
 	} else {
 		out.MaxTokens = req.MaxTokens // the only name that all other servers support
@@ -239,15 +239,15 @@ func newChatRequest(req Request) chatRequest {
 	return out
 }
 
-// reasons reports whether a model of OpenAI accepts only the newer name of the
+// isReasoningModel reports whether a model of OpenAI accepts only the newer name of the
 // limit. Other servers support the older one best.
-func reasons(model string) bool {
+func isReasoningModel(model string) bool {
 	return slices.ContainsFunc([]string{"o1", "o3", "o4", "gpt-5", "gpt-6"}, func(p string) bool { return strings.HasPrefix(model, p) })
 }
 
 func chatMessages(m Message) (list []chatMessage) {
 	for _, r := range m.Results {
-		text := orNothing(r.Text)
+		text := orPlaceholder(r.Text)
 		if r.IsError {
 			text = "Error: " + text
 		}

@@ -15,11 +15,11 @@ const (
 	maxAfter  = 2 * time.Minute        // of the provider's Retry-After; longer ones are not waited for
 )
 
-// Again reports that a turn is retried after Wait.
-type Again struct {
-	Try  int // number of the next attempt, from 2
-	Wait time.Duration
-	Err  *Error // why the last attempt failed
+// RetryNotice reports that a turn is retried after Wait.
+type RetryNotice struct {
+	Attempt int // number of the next attempt, from 2
+	Wait    time.Duration
+	Err     *Error // why the last attempt failed
 }
 
 // retrying retries a model after temporary failures.
@@ -34,17 +34,17 @@ func (r retrying) Turn(ctx context.Context, req Request, on func(Delta)) (Reply,
 	var lost Usage
 	for try := 1; ; try++ {
 		reply, err := r.Model.Turn(ctx, req, on)
-		reply.Lost = lost
+		reply.FailedUsage = lost
 		var e *Error
 		if err == nil || !errors.As(err, &e) || !e.Temporary() || try == Tries || e.After > maxAfter {
 			return reply, err
 		}
 		lost = lost.Plus(reply.Usage)
 		wait := pause(try, e.After)
-		on(Delta{Again: &Again{Try: try + 1, Wait: wait, Err: e}})
+		on(Delta{Again: &RetryNotice{Attempt: try + 1, Wait: wait, Err: e}})
 		select {
 		case <-ctx.Done():
-			return Reply{Lost: lost}, context.Cause(ctx)
+			return Reply{FailedUsage: lost}, context.Cause(ctx)
 		case <-time.After(wait):
 		}
 	}

@@ -58,7 +58,7 @@ func TestFailedTurnsAreRetried(t *testing.T) {
 				_, err := Retry(s).Turn(t.Context(), hello, func(d Delta) {
 					if d.Again != nil {
 						reported++
-						equal(t, "number of the reported try", d.Again.Try, reported+1)
+						equal(t, "number of the reported try", d.Again.Attempt, reported+1)
 					}
 				})
 				equal(t, "success", err == nil, tt.ok)

@@ -22,7 +22,7 @@ import (
 // confined skips the test if the machine has no suitable Landlock.
 func confined(t *testing.T) {
 	t.Helper()
-	if k := machine(); k.Landlock < confine.Least || !k.Seccomp {
+	if k := machineKernel(); k.Landlock < confine.MinVersion || !k.Seccomp {
 		t.Skipf("this machine has landlock v%d, seccomp %v", k.Landlock, k.Seccomp)
 	}
 }
@@ -97,7 +97,7 @@ func TestBashReachesOnlyTheWorkspaceAndTheSystem(t *testing.T) {
 		t.Errorf("the file outside is now %q", got)
 	}
 	t.Run("the server cannot be killed", func(t *testing.T) {
-		if machine().Landlock < 6 {
+		if machineKernel().Landlock < 6 {
 			t.Skip("landlock forbids signals from version 6 on")
 		}
 		has(t, bash(t, b, "kill -0 "+strconv.Itoa(os.Getpid())), "not permitted")

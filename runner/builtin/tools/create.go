@@ -45,11 +45,11 @@ func (b *Box) create(_ context.Context, a createArgs) (Result, error) {
 		return Result{}, fmt.Errorf("%s exists already, and create never overwrites: read it, then use edit", name)
 	}
 	if err != nil {
-		return Result{}, explain(name, err)
+		return Result{}, pathError(name, err)
 	}
 	if err := write(f, a.Content); err != nil {
 		_ = dir.Remove(base)
-		return Result{}, explain(name, err)
+		return Result{}, pathError(name, err)
 	}
 	b.remember(name, sha256.Sum256([]byte(a.Content)))
 	lines := strings.Count(a.Content, "\n")
@@ -75,7 +75,7 @@ func (b *Box) folder(name string) (*os.Root, error) {
 		if err == nil {
 			err = b.refuseDir(above, info)
 		} else {
-			err = explain(above, err)
+			err = pathError(above, err)
 		}
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (b *Box) folder(name string) (*os.Root, error) {
 		break
 	}
 	if err := b.root.MkdirAll(name, 0o777); err != nil {
-		return nil, explain(name, err)
+		return nil, pathError(name, err)
 	}
 	return b.pin(name)
 }
@@ -92,7 +92,7 @@ func (b *Box) folder(name string) (*os.Root, error) {
 func (b *Box) pin(name string) (*os.Root, error) {
 	dir, err := b.root.OpenRoot(name)
 	if err != nil {
-		return nil, explain(name, err)
+		return nil, pathError(name, err)
 	}
 	info, err := dir.Stat(".")
 	if err == nil {

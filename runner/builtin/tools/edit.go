@@ -35,7 +35,7 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 		return Result{}, err
 	}
 	defer func() { _ = dir.Close() }()
-	old, info, err := b.known(dir, name)
+	old, info, err := b.readSeen(dir, name)
 	if err != nil {
 		return Result{}, err
 	}
@@ -53,9 +53,9 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 	}, nil
 }
 
-// known returns the content of a file that the agent has read here and that has
+// readSeen returns the content of a file that the agent has read here and that has
 // not changed since.
-func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo, err error) {
+func (b *Box) readSeen(dir *os.Root, name string) (content string, info fs.FileInfo, err error) {
 	base := filepath.Base(name)
 	b.mu.Lock()
 	seen, ok := b.seen[name]
@@ -81,7 +81,7 @@ func (b *Box) known(dir *os.Root, name string) (content string, info fs.FileInfo
 	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, maxWrite+1))
 	if err != nil {
-		return "", nil, explain(name, err)
+		return "", nil, pathError(name, err)
 	}
 	if sha256.Sum256(text) != seen {
 		return "", nil, fmt.Errorf("%s was changed since it was read: read it again, then edit it", name)
@@ -134,7 +134,7 @@ func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) erro
 	base, temp := filepath.Base(name), ".taskyard-"+rand.Text()
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, was.Mode().Perm())
 	if err != nil {
-		return explain(name, err)
+		return pathError(name, err)
 	}
 	_ = f.Chmod(was.Mode().Perm()) // the umask has cleared some bits
 	err = write(f, content)
@@ -145,7 +145,7 @@ func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) erro
 	}
 	if err != nil {
 		_ = dir.Remove(temp)
-		return explain(name, err)
+		return pathError(name, err)
 	}
 	return nil
 }

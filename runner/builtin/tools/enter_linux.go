@@ -15,19 +15,19 @@ import (
 	"taskyard/runner/tree"
 )
 
-// enter is the second stage: it drops its rights one by one and executes the
+// runSecondStage is the second stage: it drops its rights one by one and executes the
 // command. It returns only on failure.
-func enter() (exitCode int) {
+func runSecondStage() (exitCode int) {
 	var j job
 	err := json.NewDecoder(os.NewFile(jobFD, "job")).Decode(&j)
 	if err == nil {
-		err = become(j)
+		err = execJob(j)
 	}
 	fmt.Fprintln(os.NewFile(reportFD, "report"), err)
 	return 1
 }
 
-func become(j job) error {
+func execJob(j job) error {
 	if err := os.Chdir(j.Dir); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func becomeBubblewrap(j job) error {
 
 // limit sets the resource limits of a process.
 func limit(j job) error {
-	tree.Yield()
+	tree.LowerPriority()
 	return tree.Limits{
 		FileSize: maxFileSize, Data: maxMemory, OpenFiles: maxOpenFiles,
 		// The limit counts all threads of the account. It does not apply to

@@ -14,7 +14,7 @@ import (
 
 func TestNothingEscapesFromBash(t *testing.T) {
 	confined(t)
-	full := machine()
+	full := machineKernel()
 	for _, tt := range []struct {
 		name string
 		kernel

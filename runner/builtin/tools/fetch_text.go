@@ -28,7 +28,7 @@ func readable(header string, body []byte) (string, error) {
 		return task.CleanText(markdown(decoded(header, body))), nil
 	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "json"), strings.HasSuffix(kind, "xml"),
 		strings.HasSuffix(kind, "yaml"), strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "toml"):
-		if binary(body) {
+		if isBinary(body) {
 			break
 		}
 		return task.CleanText(decoded(header, body)), nil
@@ -53,13 +53,13 @@ func decoded(header string, body []byte) string {
 // markdown converts a page. If a page is too large for the converter, or makes
 // it fail, the plain text is returned.
 func markdown(page string) (text string) {
-	page = essence(page, true)
+	page = stripPage(page, true)
 	if len(page) > maxMarkdown {
-		return essence(page, false)
+		return stripPage(page, false)
 	}
 	defer func() {
 		if recover() != nil {
-			text = essence(page, false)
+			text = stripPage(page, false)
 		}
 	}()
 	// Do not escape: the result is never rendered again, and escaping takes the
@@ -69,7 +69,7 @@ func markdown(page string) (text string) {
 		converter.WithEscapeMode(converter.EscapeModeDisabled))
 	text, err := conv.ConvertString(page)
 	if err != nil {
-		return essence(page, false)
+		return stripPage(page, false)
 	}
 	return text
 }
@@ -77,9 +77,9 @@ func markdown(page string) (text string) {
 // unread are the elements whose content is not shown to readers.
 var unread = map[string]bool{"script": true, "style": true, "template": true, "svg": true}
 
-// essence returns a page without scripts, styles, images and comments, and
+// stripPage returns a page without scripts, styles, images and comments, and
 // without its tags unless tags is set.
-func essence(page string, tags bool) string {
+func stripPage(page string, tags bool) string {
 	var out strings.Builder
 	skip := "" // the element that is being skipped
 	for z := html.NewTokenizer(strings.NewReader(page)); ; {

@@ -40,7 +40,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 			return nil
 		}
 		if found >= from && found < from+maxGlob {
-			out.WriteString(quoteOdd(name) + "\n")
+			out.WriteString(quoteUnprintable(name) + "\n")
 		}
 		found++
 		return nil

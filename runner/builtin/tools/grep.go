@@ -67,7 +67,7 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	s := &search{re: re, context: a.Context, from: max(a.Offset, 1) - 1}
 	info, err := b.root.Stat(name)
 	if err != nil {
-		return Result{}, explain(name, err)
+		return Result{}, pathError(name, err)
 	}
 	whole := true
 	if info.IsDir() {
@@ -118,9 +118,9 @@ func (b *Box) load(name string) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxGrepSize))
 	if err != nil {
-		return nil, explain(name, err)
+		return nil, pathError(name, err)
 	}
-	if binary(text) {
+	if isBinary(text) {
 		return nil, errBinary
 	}
 	return text, nil
@@ -192,7 +192,7 @@ func (s *search) write(name string, i int, line []byte, mark byte) {
 	if total > maxGrepLine {
 		shown, s.cut = shown+"…", true
 	}
-	fmt.Fprintf(&s.out, "%s%c%d%c%s\n", quoteOdd(name), mark, i+1, mark, shown)
+	fmt.Fprintf(&s.out, "%s%c%d%c%s\n", quoteUnprintable(name), mark, i+1, mark, shown)
 }
 
 func (s *search) result(whole bool) (Result, error) {

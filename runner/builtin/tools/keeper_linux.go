@@ -44,7 +44,7 @@ func ToolShellMain(args []string) (exitCode int) {
 	}
 	if len(args) > 0 && args[0] == enterArg {
 		unix.CloseOnExec(brokerFD)
-		return enter()
+		return runSecondStage()
 	}
 	k := &keeper{ends: make(chan os.Signal, 4)}
 	if err := k.run(); err != nil {
@@ -154,13 +154,13 @@ func receive(socket int) (fd int, err error) {
 // killed.
 func (k *keeper) watch() {
 	look := time.NewTicker(tree.CensusEvery)
-	census := tree.Census{Processes: k.job.Processes, Memory: tree.MostMemory()}
+	census := tree.Census{Processes: k.job.Processes, Memory: tree.MaxMemory()}
 	defer look.Stop()
 	for {
 		select {
 		case status := <-k.command.Exits:
 			k.end.Exited(status)
-			k.end.Leftover = len(below())
+			k.end.Leftover = len(descendants())
 			k.killAll()
 			return
 		case <-k.ends:
@@ -182,13 +182,13 @@ func (k *keeper) killAll() {
 	defer again.Stop()
 	give := time.After(killUntil)
 	for {
-		tree.KillOnce(below)
+		tree.KillOnce(descendants)
 		select {
 		case <-k.command.Empty:
 			return
 		case <-again.C:
 		case <-give:
-			k.end.Survivors = len(below())
+			k.end.Survivors = len(descendants())
 			return
 		}
 	}

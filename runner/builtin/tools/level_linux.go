@@ -13,42 +13,42 @@ import (
 	"taskyard/runner/tree"
 )
 
-// choice describes how bash will be confined.
-type choice struct {
+// shellChoice describes how bash will be confined.
+type shellChoice struct {
 	kernel
 	refusal string // why bash does not run at all, or ""
 }
 
-// choose returns the best available confinement. If the network must be closed
+// chooseShell returns the best available confinement. If the network must be closed
 // but cannot be, a confinement is not used.
-func choose(o Options) choice {
+func chooseShell(o Options) shellChoice {
 	k := o.kernel
 	if k == nil {
-		k = machine()
+		k = machineKernel()
 	}
 	auto := o.Shell == ShellAuto
 	switch {
 	case o.Shell == ShellOff:
-		return choice{refusal: "bash is off: the configuration does not allow it"}
-	case (auto || o.Shell == ShellLandlock) && k.Landlock >= confine.Least && (o.Network || k.Seccomp || k.Landlock >= confine.ClosesUDP):
-		return choice{kernel: kernel{Kernel: k.Kernel}}
+		return shellChoice{refusal: "bash is off: the configuration does not allow it"}
+	case (auto || o.Shell == ShellLandlock) && k.Landlock >= confine.MinVersion && (o.Network || k.Seccomp || k.Landlock >= confine.ClosesUDP):
+		return shellChoice{kernel: kernel{Kernel: k.Kernel}}
 	case (auto || o.Shell == ShellBubblewrap) && k.bwrap != "":
-		return choice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}, bwrap: k.bwrap}}
+		return shellChoice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}, bwrap: k.bwrap}}
 	case o.AcceptUnconfinedShell:
-		return choice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}}}
+		return shellChoice{kernel: kernel{Kernel: confine.Kernel{Seccomp: k.Seccomp}}}
 	}
-	return choice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or " +
+	return shellChoice{refusal: "bash is off: it cannot be confined here (that takes landlock of Linux 6.2 or " +
 		"newer, or bubblewrap), and the configuration does not accept it unconfined"}
 }
 
 // refusedShell returns why bash does not run here, or "".
-func refusedShell(o Options) string { return choose(o).refusal }
+func refusedShell(o Options) string { return chooseShell(o).refusal }
 
 // Level returns how bash is confined with these options, for people: "landlock
 // v7 + no network", "bubblewrap, network open", "none", or "off" where bash is
 // refused.
 func Level(o Options) string {
-	c := choose(o)
+	c := chooseShell(o)
 	level, unenforced := "none", ""
 	switch {
 	case c.refusal != "":
@@ -76,8 +76,8 @@ func Level(o Options) string {
 // Level returns how bash is confined in this box.
 func (b *Box) Level() string { return Level(b.opts) }
 
-// machine examines this machine once.
-var machine = sync.OnceValue(func() *kernel {
+// machineKernel examines this machine once.
+var machineKernel = sync.OnceValue(func() *kernel {
 	return &kernel{Kernel: confine.Machine(), bwrap: workingBubblewrap()}
 })
 

@@ -117,7 +117,7 @@ func TestBubblewrapConfines(t *testing.T) {
 	}
 	r := call(t, b, "bash", args{"command": daemon + "sleep 600", "timeout": 1})
 	has(t, r.Text, "ended after 1s")
-	if left := below(); len(left) > 0 {
+	if left := descendants(); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

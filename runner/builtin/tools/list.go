@@ -60,7 +60,7 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 // entry returns one line. Names with line breaks and similar characters are
 // quoted.
 func (b *Box) entry(folder string, e fs.DirEntry) string {
-	name := quoteOdd(e.Name())
+	name := quoteUnprintable(e.Name())
 	switch {
 	case e.IsDir():
 		return name + "/"
@@ -69,7 +69,7 @@ func (b *Box) entry(folder string, e fs.DirEntry) string {
 		if err != nil {
 			return name + " -> ?"
 		}
-		return name + " -> " + quoteOdd(target)
+		return name + " -> " + quoteUnprintable(target)
 	case !e.Type().IsRegular():
 		return name + " (" + kind(e.Type()) + ")"
 	}
@@ -80,8 +80,8 @@ func (b *Box) entry(folder string, e fs.DirEntry) string {
 	return fmt.Sprintf("%s (%s)", name, plural(int(info.Size()), "byte"))
 }
 
-// quoteOdd quotes a name that would break its line.
-func quoteOdd(name string) string {
+// quoteUnprintable quotes a name that would break its line.
+func quoteUnprintable(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Sprintf("%q", name)
 	}
@@ -98,7 +98,7 @@ func (b *Box) entries(ctx context.Context, name string, limit int) (list []fs.Di
 	defer func() { _ = dir.Close() }()
 	list, whole, err = readAll(ctx, dir, limit)
 	if err != nil {
-		return nil, false, explain(name, err)
+		return nil, false, pathError(name, err)
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, whole, nil

@@ -39,18 +39,18 @@ func (b *Box) place(given string) (string, error) {
 		}
 	}
 	if !filepath.IsLocal(name) {
-		return "", outside(given)
+		return "", outsideError(given)
 	}
 	return filepath.Clean(name), nil
 }
 
-func outside(given string) error {
+func outsideError(given string) error {
 	return fmt.Errorf("path: %s is outside the workspace: use paths below it, such as src/main.go", task.ClipChars(given, 200))
 }
 
-// explain converts a file system error to one for the model, without paths of
+// pathError converts a file system error to one for the model, without paths of
 // this machine.
-func explain(name string, err error) error {
+func pathError(name string, err error) error {
 	var pathErr *fs.PathError
 	var linkErr *os.LinkError
 	switch {
@@ -89,7 +89,7 @@ func (b *Box) open(dir *os.Root, base, name string, follow bool, refuse func(str
 	case why != nil:
 		return nil, nil, why
 	case err != nil:
-		return nil, nil, explain(name, err)
+		return nil, nil, pathError(name, err)
 	}
 	return f, info, nil
 }
@@ -123,8 +123,8 @@ func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 		return fmt.Errorf("%s is no folder", name)
 	case instance.Identify(info).Device != b.device:
 		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
-	case instance.Holds(info):
-		return explain(name, instance.ErrProtected)
+	case instance.IsProtected(info):
+		return pathError(name, instance.ErrProtected)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 
 // The bounds of a pattern. Matching takes at most the product of both in steps.
 const (
-	maxProgram = 20_000  // instructions
-	atOnce     = 4 << 20 // steps between two checks for cancellation
+	maxProgram    = 20_000  // instructions
+	checkInterval = 4 << 20 // steps between two checks for cancellation
 )
 
 // pattern is a regular expression that is matched in linear time and can be
@@ -53,24 +53,24 @@ func programSize(e *syntax.Regexp) int {
 
 // match reports whether the pattern matches; false if ctx ends first.
 func (p *pattern) match(ctx context.Context, text []byte) bool {
-	if len(text) <= atOnce/p.size {
+	if len(text) <= checkInterval/p.size {
 		return p.re.Match(text)
 	}
-	return p.re.MatchReader(&interruptible{ctx: ctx, text: text, every: max(atOnce/p.size, 1)})
+	return p.re.MatchReader(&interruptible{ctx: ctx, text: text, every: max(checkInterval/p.size, 1)})
 }
 
 // interruptible is a text that ends when its context does.
 type interruptible struct {
-	ctx   context.Context //nolint:containedctx // a reader of runes is given none
-	text  []byte
-	every int // runes between two checks of ctx
-	left  int
+	ctx       context.Context //nolint:containedctx // a reader of runes is given none
+	text      []byte
+	every     int // runes between two checks of ctx
+	remaining int
 }
 
 // ReadRune returns the next character.
 func (r *interruptible) ReadRune() (c rune, size int, err error) {
-	if r.left--; r.left < 0 {
-		if r.left = r.every; r.ctx.Err() != nil {
+	if r.remaining--; r.remaining < 0 {
+		if r.remaining = r.every; r.ctx.Err() != nil {
 			return 0, 0, r.ctx.Err()
 		}
 	}
@@ -96,13 +96,13 @@ func globExpr(glob string) (string, error) {
 		c, size := utf8.DecodeRuneInString(glob[i:])
 		rest := glob[i+size:]
 		switch {
-		case strings.HasPrefix(glob[i:], "/**") && ends(glob[i+3:]):
+		case strings.HasPrefix(glob[i:], "/**") && atElementEnd(glob[i+3:]):
 			out.WriteString(`(?:/.*)?`) // includes the folder itself
 			size = 3
-		case strings.HasPrefix(glob[i:], "**") && begins(glob[:i]) && strings.HasPrefix(glob[i+2:], "/"):
+		case strings.HasPrefix(glob[i:], "**") && atElementStart(glob[:i]) && strings.HasPrefix(glob[i+2:], "/"):
 			out.WriteString(`(?:[^/]*/)*`)
 			size = 3
-		case strings.HasPrefix(glob[i:], "**") && begins(glob[:i]) && ends(glob[i+2:]):
+		case strings.HasPrefix(glob[i:], "**") && atElementStart(glob[:i]) && atElementEnd(glob[i+2:]):
 			out.WriteString(`.*`)
 			size = 2
 		case c == '*':
@@ -142,13 +142,15 @@ func globExpr(glob string) (string, error) {
 	return out.String() + `)\z`, nil
 }
 
-// begins and ends report whether a path element begins after, or ends before, a
+// atElementStart and ends report whether a path element begins after, or ends before, a
 // piece of a glob.
-func begins(before string) bool {
+func atElementStart(before string) bool {
 	return before == "" || strings.ContainsRune("/{,", rune(before[len(before)-1]))
 }
 
-func ends(after string) bool { return after == "" || strings.ContainsRune("},", rune(after[0])) }
+func atElementEnd(after string) bool {
+	return after == "" || strings.ContainsRune("},", rune(after[0]))
+}
 
 // globSet translates the text after "[" and returns how many bytes it consumed.
 // No set matches a slash.

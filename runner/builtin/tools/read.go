@@ -62,7 +62,7 @@ func (b *Box) read(ctx context.Context, a readArgs) (Result, error) {
 		return Result{}, fmt.Errorf("%s is a binary file (%s bytes): it is not shown", name, count(info.Size()))
 	}
 	if err != nil {
-		return Result{}, explain(name, err)
+		return Result{}, pathError(name, err)
 	}
 	b.remember(name, [32]byte(sum.Sum(nil)))
 	return p.result(name)
@@ -116,7 +116,7 @@ var errBinary = errors.New("binary")
 // if there is a NUL near the beginning.
 func eachLine(ctx context.Context, r io.Reader, each func(string)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
-	if head, _ := in.Peek(sniff); binary(head) {
+	if head, _ := in.Peek(sniff); isBinary(head) {
 		return errBinary
 	}
 	for ctx.Err() == nil {

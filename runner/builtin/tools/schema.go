@@ -125,7 +125,7 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("they are no JSON: something follows the value")
 	}
-	if o, ok := v.(map[string]any); ok && forgive(o, schema.Schema().Properties) {
+	if o, ok := v.(map[string]any); ok && normalizeArgs(o, schema.Schema().Properties) {
 		var err error
 		if args, err = json.Marshal(o); err != nil {
 			return err
@@ -143,15 +143,15 @@ func decode(schema *jsonschema.Resolved, args json.RawMessage, into any) error {
 	return nil
 }
 
-// habits maps argument names that models know from the tools of other programs
+// argAliases maps argument names that models know from the tools of other programs
 // to ours. A model repeats such a name even after an error.
-var habits = map[string]string{"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
+var argAliases = map[string]string{"file_path": "path", "old_string": "old_text", "new_string": "new_text"}
 
-// forgive renames and drops arguments that models send out of habit, and
+// normalizeArgs renames and drops arguments that models send out of habit, and
 // reports whether there were any. Arguments that a schema declares are never
 // changed.
-func forgive(args map[string]any, declared fields) (changed bool) {
-	for theirs, ours := range habits {
+func normalizeArgs(args map[string]any, declared fields) (changed bool) {
+	for theirs, ours := range argAliases {
 		v, sent := args[theirs]
 		_, both := args[ours]
 		if sent && !both && declared[theirs] == nil && declared[ours] != nil {

@@ -40,7 +40,7 @@ func (b *Box) shell(ctx context.Context, a bashArgs) (Result, error) {
 	timed, cancel := context.WithTimeout(ctx, a.wait())
 	defer cancel()
 	var out output
-	end, err := b.keep(timed, a.Command, private, &out)
+	end, err := b.runKept(timed, a.Command, private, &out)
 	r := Result{Files: b.changedSince(since)}
 	if err != nil {
 		return r, err
@@ -62,7 +62,7 @@ func (b *Box) Exec(ctx context.Context, command string, out io.Writer) (tree.End
 	if err != nil {
 		return tree.End{}, err
 	}
-	end, err := b.keep(ctx, command, private, out)
+	end, err := b.runKept(ctx, command, private, out)
 	if err == nil && end.StartError != "" {
 		err = errors.New(end.StartError)
 	}
@@ -155,7 +155,7 @@ func pathWithin(path string, readable []string) string {
 
 // job describes a command and its confinement.
 func (b *Box) job(command, private string) job {
-	c := choose(b.opts)
+	c := chooseShell(b.opts)
 	j := job{
 		Argv: []string{shellFile(), "-c", command}, Dir: b.places[0], Landlock: c.Landlock, Seccomp: c.Seccomp, Network: b.opts.Network,
 		Broker: c.Landlock > 0 && c.Attributes, Bwrap: c.bwrap != "",
@@ -178,9 +178,9 @@ func shellFile() string {
 	return "/bin/sh"
 }
 
-// keep starts a keeper for a command, reads the output, and asks it to end the
+// runKept starts a keeper for a command, reads the output, and asks it to end the
 // command when ctx ends.
-func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) (end tree.End, err error) {
+func (b *Box) runKept(ctx context.Context, command, private string, out io.Writer) (end tree.End, err error) {
 	j := b.job(command, private)
 	var p [6]*os.File // output, job, report: read and write ends
 	for i := 0; i < len(p); i += 2 {
@@ -206,7 +206,7 @@ func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) 
 		defer close(read)
 		_, _ = io.Copy(out, output)
 	}()
-	end, err = attend(ctx, cmd, job, report, j)
+	end, err = waitReport(ctx, cmd, job, report, j)
 	reaped()
 	_ = output.SetReadDeadline(time.Now().Add(time.Second)) // surviving processes may hold it open
 	<-read
@@ -214,26 +214,26 @@ func (b *Box) keep(ctx context.Context, command, private string, out io.Writer) 
 	return end, err
 }
 
-// attend waits for the report of a keeper and for its end.
-func attend(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job) (end tree.End, err error) {
-	told := make(chan error, 1)
-	go func() { told <- json.NewDecoder(report).Decode(&end) }()
+// waitReport waits for the report of a keeper and for its end.
+func waitReport(ctx context.Context, cmd *exec.Cmd, lifeline, report *os.File, j job) (end tree.End, err error) {
+	decoded := make(chan error, 1)
+	go func() { decoded <- json.NewDecoder(report).Decode(&end) }()
 	_ = lifeline.SetWriteDeadline(time.Now().Add(killWait))
 	_ = json.NewEncoder(lifeline).Encode(j) // an ended keeper is noticed below
 	select {
-	case err = <-told:
+	case err = <-decoded:
 		_ = lifeline.Close()
 	case <-ctx.Done():
 		_ = lifeline.Close()
 		_ = report.SetReadDeadline(time.Now().Add(killWait))
-		err = <-told
+		err = <-decoded
 	}
 	if err != nil {
 		_ = cmd.Process.Kill() // the command dies with it, but not its descendants
 		err = errors.New("bash was lost: its keeper was killed, or did not end in time")
 	}
 	_ = cmd.Wait()
-	sweep(j.Mark)
+	killStrays(j.Mark)
 	return end, err
 }
 

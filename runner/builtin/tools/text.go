@@ -8,8 +8,8 @@ import (
 // sniff is how many bytes decide whether a file is binary.
 const sniff = 8000
 
-// binary reports whether a file that begins with b is not text.
-func binary(b []byte) bool {
+// isBinary reports whether a file that begins with b is not text.
+func isBinary(b []byte) bool {
 	return bytes.IndexByte(b[:min(len(b), sniff)], 0) >= 0
 }
 

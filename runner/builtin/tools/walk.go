@@ -47,36 +47,36 @@ func interrupted(ctx context.Context, err error) error {
 // name. Links are not followed; .git folders, other file systems and unreadable
 // folders are skipped. whole is false if a bound cut the walk short.
 func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (whole bool, err error) {
-	w := &walk{left: maxWalk, whole: true, each: each}
+	w := &walk{remaining: maxWalk, complete: true, each: each}
 	err = b.descend(ctx, folder, 0, w)
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return w.whole, err
+	return w.complete, err
 }
 
 // walk is one search.
 type walk struct {
-	left  int // entries
-	held  int // entries of the open folders, at most maxFolder
-	whole bool
-	each  func(string, fs.DirEntry) error
+	remaining int // entries
+	open      int // entries of the open folders, at most maxFolder
+	complete  bool
+	each      func(string, fs.DirEntry) error
 }
 
 func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
-	entries, whole, err := b.entries(ctx, folder, maxFolder-w.held)
+	entries, whole, err := b.entries(ctx, folder, maxFolder-w.open)
 	if err != nil {
 		return err
 	}
-	w.held += len(entries)
-	defer func() { w.held -= len(entries) }()
-	w.whole = w.whole && whole
+	w.open += len(entries)
+	defer func() { w.open -= len(entries) }()
+	w.complete = w.complete && whole
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return errStopped
 		}
-		if w.left--; w.left < 0 {
-			w.whole = false
+		if w.remaining--; w.remaining < 0 {
+			w.complete = false
 			return errEnough
 		}
 		name := path.Join(folder, e.Name())
@@ -86,7 +86,7 @@ func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) er
 		case e.Name() == ".git":
 			continue
 		case depth == maxDepth:
-			w.whole = false
+			w.complete = false
 			continue
 		default:
 			err = b.descend(ctx, name, depth+1, w)

@@ -20,7 +20,7 @@ func chatStop(r reply) string {
 }
 
 func wholeChat(r reply) object {
-	message := object{"role": "assistant", "content": r.said()}
+	message := object{"role": "assistant", "content": r.fullText()}
 	var calls []object
 	for _, c := range r.Calls {
 		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Args}})
@@ -48,11 +48,11 @@ func streamChat(r reply, out *sse) {
 	chunk(object{"role": "assistant", "content": ""}, nil)
 	out.raw(": keep-alive\n\n") // some servers send comments
 	for p := range r.pieces {
-		if chunk(object{"content": p}, nil); out.gone() {
+		if chunk(object{"content": p}, nil); out.disconnected() {
 			return
 		}
 	}
-	if r.half(func() {
+	if r.writeHalf(func() {
 		out.event("", object{"error": object{"message": "Overloaded", "type": "overloaded_error", "code": 503}})
 	}) {
 		return

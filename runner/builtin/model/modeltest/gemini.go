@@ -46,7 +46,7 @@ func geminiCalls(r reply) []object {
 
 func wholeGemini(r reply) object {
 	parts := geminiCalls(r)
-	if text := r.said(); text != "" {
+	if text := r.fullText(); text != "" {
 		parts = append([]object{{"text": text}}, parts...)
 	}
 	return candidate(r, parts, true)
@@ -54,11 +54,11 @@ func wholeGemini(r reply) object {
 
 func streamGemini(r reply, out *sse) {
 	for p := range r.pieces {
-		if out.event("", candidate(r, []object{{"text": p}}, false)); out.gone() {
+		if out.event("", candidate(r, []object{{"text": p}}, false)); out.disconnected() {
 			return
 		}
 	}
-	if r.half(func() {
+	if r.writeHalf(func() {
 		out.event("", object{"error": object{"code": 503, "message": "Overloaded", "status": "UNAVAILABLE"}})
 	}) {
 		return

@@ -23,7 +23,7 @@ func messageStop(r reply) string {
 
 func wholeMessage(r reply) object {
 	content := []object{}
-	if text := r.said(); text != "" {
+	if text := r.fullText(); text != "" {
 		content = append(content, object{"type": "text", "text": text})
 	}
 	for _, c := range r.Calls {
@@ -55,13 +55,13 @@ func streamMessage(r reply, out *sse) {
 	if r.Text != "" || r.Flood > 0 {
 		block(object{"type": "text", "text": ""}, func(delta func(object)) {
 			for p := range r.pieces {
-				if delta(object{"type": "text_delta", "text": p}); out.gone() {
+				if delta(object{"type": "text_delta", "text": p}); out.disconnected() {
 					return
 				}
 			}
 		})
 	}
-	if r.half(func() {
+	if r.writeHalf(func() {
 		out.event("error", object{"type": "error", "error": object{"type": "overloaded_error", "message": "Overloaded"}})
 	}) {
 		return

@@ -52,8 +52,8 @@ func (r reply) pieces(yield func(string) bool) {
 	}
 }
 
-// said returns the whole text.
-func (r reply) said() string {
+// fullText returns the whole text.
+func (r reply) fullText() string {
 	var b strings.Builder
 	for p := range r.pieces {
 		b.WriteString(p)
@@ -61,9 +61,9 @@ func (r reply) said() string {
 	return b.String()
 }
 
-// half breaks the stream between the text and the calls if the script says so,
+// writeHalf breaks the stream between the text and the calls if the script says so,
 // and reports whether it did; overloaded writes the event of BreakError.
-func (r reply) half(overloaded func()) bool {
+func (r reply) writeHalf(overloaded func()) bool {
 	switch r.Break {
 	case BreakCut:
 		panic(http.ErrAbortHandler)
@@ -127,4 +127,4 @@ func (s *sse) raw(text string) {
 	}
 }
 
-func (s *sse) gone() bool { return s.err != nil }
+func (s *sse) disconnected() bool { return s.err != nil }

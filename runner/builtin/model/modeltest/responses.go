@@ -58,7 +58,7 @@ func callItem(r reply, i int, args, status string) object {
 }
 
 func wholeResponse(r reply) object {
-	return response(r, responseStatus(r), outputItems(r, r.said()))
+	return response(r, responseStatus(r), outputItems(r, r.fullText()))
 }
 
 func outputItems(r reply, text string) []object {
@@ -90,11 +90,11 @@ func streamResponse(r reply, out *sse) {
 		send("response.output_item.added", object{"output_index": 0, "item": messageItem(r, "", "in_progress")})
 		send("response.content_part.added", at(object{"part": textPart("")}))
 		for p := range r.pieces {
-			if send("response.output_text.delta", at(object{"delta": p})); out.gone() {
+			if send("response.output_text.delta", at(object{"delta": p})); out.disconnected() {
 				return
 			}
 		}
-		text = r.said()
+		text = r.fullText()
 		if r.Break == "" {
 			send("response.output_text.done", at(object{"text": text}))
 			send("response.content_part.done", at(object{"part": textPart(text)}))
@@ -102,7 +102,7 @@ func streamResponse(r reply, out *sse) {
 		}
 		index++
 	}
-	if r.half(func() {
+	if r.writeHalf(func() {
 		o := response(r, "failed", []object{})
 		o["error"] = object{"code": "server_is_overloaded", "message": "Overloaded"}
 		send("response.failed", object{"response": o})
