@@ -13,7 +13,7 @@ type NoticePath struct {
 
 type acknowledgeIn struct {
 	NoticePath
-	optional[nothing]
+	optional[emptyBody]
 }
 
 type inboxOut struct {

@@ -42,7 +42,7 @@ type signupOutBody struct {
 
 // TransformSchema declares for huma that task may be null.
 func (signupOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return orNull(s, "task")
+	return nullable(s, "task")
 }
 
 type signupOut struct{ Body signupOutBody }
@@ -65,7 +65,7 @@ type finishOutBody struct {
 
 // TransformSchema declares for huma that the next task may be null.
 func (finishOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return orNull(s, "task")
+	return nullable(s, "task")
 }
 
 type finishOut struct{ Body finishOutBody }

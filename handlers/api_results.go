@@ -110,7 +110,7 @@ func (s *Server) apiCheckRuns(ctx context.Context, in *TaskPath) (*checkRunsOut,
 type runCheckIn struct {
 	TaskPath
 	Name string `path:"name" doc:"name of a check that applies to the task"`
-	optional[nothing]
+	optional[emptyBody]
 }
 
 func (s *Server) apiRunCheck(ctx context.Context, in *runCheckIn) (*checkRunOut, error) {

@@ -120,7 +120,7 @@ type cancelRunIn struct {
 
 type retryIn struct {
 	RunPath
-	optional[nothing]
+	optional[emptyBody]
 }
 
 func (s *Server) apiRuns(ctx context.Context, in *runsIn) (*runsOut, error) {

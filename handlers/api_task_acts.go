@@ -66,7 +66,7 @@ type claimIn struct {
 
 type bareIn struct {
 	TaskPath
-	optional[nothing]
+	optional[emptyBody]
 }
 
 func (s *Server) apiCompleteTask(ctx context.Context, in *completeIn) (*taskOut, error) {

@@ -22,8 +22,8 @@ func (o optional[T]) body() (v T) {
 	return v
 }
 
-// nothing is an optional body without fields.
-type nothing struct{}
+// emptyBody is an optional body without fields.
+type emptyBody struct{}
 
 // apiID is an ID in a body: 5 and "5" are equal.
 type apiID task.ID
@@ -88,9 +88,9 @@ func (queryTime) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: "string", Format: "date-time", Examples: []any{"2026-01-31T12:00:00Z"}}
 }
 
-// orNull declares that a field of an answer, which is an object of a named
+// nullable declares that a field of an answer, which is an object of a named
 // type, may be null.
-func orNull(s *huma.Schema, field string) *huma.Schema {
+func nullable(s *huma.Schema, field string) *huma.Schema {
 	f := s.Properties[field]
 	s.Properties[field] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: f.Ref}, {Type: "null"}}, Description: f.Description}
 	return s

@@ -28,7 +28,7 @@ type leaseOutBody struct {
 
 // TransformSchema declares for huma that the run may be null.
 func (leaseOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	return orNull(s, "run")
+	return nullable(s, "run")
 }
 
 type leaseOut struct{ Body leaseOutBody }

@@ -38,8 +38,8 @@ func acceptsGzip(r *http.Request) bool {
 // accept it. Secrets in pages are masked (formToken), so that the length of an
 // answer reveals nothing about them.
 func compress(h http.Handler) (http.Handler, error) {
-	wrap := func(least int) (http.Handler, error) {
-		w, err := gzhttp.NewWrapper(gzhttp.MinSize(least), gzhttp.ContentTypes(compressedTypes),
+	wrap := func(minSize int) (http.Handler, error) {
+		w, err := gzhttp.NewWrapper(gzhttp.MinSize(minSize), gzhttp.ContentTypes(compressedTypes),
 			// The next level uses 2.1 MiB per reader, this one 0.9; answers are
 			// 8 % larger.
 			gzhttp.ZstdCompressionLevel(int(zstd.SpeedFastest)))

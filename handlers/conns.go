@@ -58,16 +58,16 @@ func proxyRange(s string) (netip.Prefix, error) {
 func (l *conns) state(c net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
-		if !l.enter(c) {
+		if !l.add(c) {
 			l.refused.Add(1)
 			_ = c.Close() // the server notices that it is closed
 		}
 	case http.StateClosed, http.StateHijacked:
-		l.leave(c)
+		l.remove(c)
 	}
 }
 
-func (l *conns) enter(c net.Conn) bool {
+func (l *conns) add(c net.Conn) bool {
 	from := l.source(c.RemoteAddr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *conns) enter(c net.Conn) bool {
 	return true
 }
 
-func (l *conns) leave(c net.Conn) {
+func (l *conns) remove(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from, entered := l.all[c]

@@ -32,7 +32,7 @@ var ownSamples = map[string]map[string]any{
 }
 
 // sentToo are fields that a command needs although each is optional.
-var sentToo = map[string][]string{
+var exampleFields = map[string][]string{
 	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
 }
 
@@ -45,7 +45,7 @@ func (w *docsWriter) curl(o op, body *huma.Schema, optional bool) string {
 	}
 	if body != nil && (!optional || len(body.Required) > 0) {
 		fields := w.sampleObject(body, o.Method != http.MethodPost)
-		for _, name := range sentToo[o.Method+" "+o.Path] {
+		for _, name := range exampleFields[o.Method+" "+o.Path] {
 			fields[name] = samples[name]
 		}
 		maps.Copy(fields, ownSamples[o.Method+" "+o.Path])

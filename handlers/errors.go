@@ -181,14 +181,14 @@ func (s *Server) sendProblem(c echo.Context, p *Problem) {
 // that requests a part of a page gets an error instead, so that typed text is
 // not lost; so does a plain form with text.
 func (s *Server) toLogin(c echo.Context, p *Problem) {
-	if byScript(c) || sentByScript(c) {
+	if isScriptRequest(c) || isScriptForm(c) {
 		s.errorPage(c, p)
 		return
 	}
 	next := ""
 	switch r := c.Request(); {
 	case r.Method != http.MethodGet:
-		next = backOr(c, "/")
+		next = backURL(c, "/")
 	case r.URL.Path != "/":
 		next = r.URL.RequestURI()
 	}

@@ -16,14 +16,14 @@ const (
 	keyMore  = "flash-more"
 )
 
-// more is what the next page shows in addition to its message.
-type more struct {
+// flashExtra is what the next page shows in addition to its message.
+type flashExtra struct {
 	Undo    *views.Undo
 	Skipped []string
 }
 
-// flashMore adds m to the flash of this request.
-func flashMore(c echo.Context, m more) { c.Set(keyMore, m) }
+// addFlashExtra adds m to the flash of this request.
+func addFlashExtra(c echo.Context, m flashExtra) { c.Set(keyMore, m) }
 
 // undoable offers to undo the action with a form that posts to action; pairs
 // are its fields. If things have changed in the meantime, the undo fails.
@@ -32,19 +32,19 @@ func undoable(c echo.Context, action string, pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		u.Fields = append(u.Fields, [2]string{pairs[i], pairs[i+1]})
 	}
-	flashMore(c, more{Undo: u})
+	addFlashExtra(c, flashExtra{Undo: u})
 }
 
 // flash stores a message for the next page. Scripts that fetch parts of a page
 // show the change itself.
 func (s *Server) flash(c echo.Context, format string, args ...any) {
 	ctx := c.Request().Context()
-	if format == "" || byScript(c) || s.sessions.GetInt64(ctx, keyUser) == 0 {
+	if format == "" || isScriptRequest(c) || s.sessions.GetInt64(ctx, keyUser) == 0 {
 		return
 	}
 	s.sessions.Put(ctx, keyFlash, fmt.Sprintf(format, args...))
 	s.sessions.Remove(ctx, keyMore) // of an earlier action that no page has shown
-	if m, ok := c.Get(keyMore).(more); ok && (m.Undo != nil || len(m.Skipped) > 0) {
+	if m, ok := c.Get(keyMore).(flashExtra); ok && (m.Undo != nil || len(m.Skipped) > 0) {
 		b, err := json.Marshal(m)
 		if err != nil {
 			s.log.Error("failed to store the flash message", "error", err) // impossible for plain texts
@@ -61,7 +61,7 @@ func (s *Server) flashed(c echo.Context) (f views.Flash) {
 		return f
 	}
 	f.Text = s.sessions.PopString(ctx, keyFlash)
-	var m more
+	var m flashExtra
 	if json.Unmarshal([]byte(s.sessions.PopString(ctx, keyMore)), &m) == nil {
 		f.Undo, f.Skipped = m.Undo, m.Skipped
 	}

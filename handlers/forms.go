@@ -17,7 +17,7 @@ import (
 // for that page. The form's own "back" takes precedence over to.
 func (s *Server) done(c echo.Context, to, format string, args ...any) error {
 	s.flash(c, format, args...)
-	return c.Redirect(http.StatusSeeOther, backOr(c, to))
+	return c.Redirect(http.StatusSeeOther, backURL(c, to))
 }
 
 // sentHeader marks a form that a script sends. Instead of a redirect, the
@@ -25,13 +25,13 @@ func (s *Server) done(c echo.Context, to, format string, args ...any) error {
 // itself.
 const sentHeader = "Taskyard-Send"
 
-func sentByScript(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
+func isScriptForm(c echo.Context) bool { return c.Request().Header.Get(sentHeader) != "" }
 
 // redirectScripts turns redirects of forms that a script sends into 204; see
 // sentHeader.
 func redirectScripts(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Request().Method == http.MethodPost && sentByScript(c) {
+		if c.Request().Method == http.MethodPost && isScriptForm(c) {
 			r := c.Response()
 			r.Before(func() {
 				if r.Status == http.StatusSeeOther {
@@ -43,8 +43,8 @@ func redirectScripts(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// backOr returns the page that a form came from, if the form names it.
-func backOr(c echo.Context, to string) string {
+// backURL returns the page that a form came from, if the form names it.
+func backURL(c echo.Context, to string) string {
 	if b := c.FormValue("back"); b != "" {
 		return localPath(b)
 	}

@@ -29,14 +29,14 @@ const (
 	compressorBytes = 1 << 20
 )
 
-// gate distributes the memory for large requests and answers among the callers.
+// memoryGate distributes the memory for large requests and answers among the callers.
 // A request waits until enough is free. A caller whose own share is used up
 // waits only for their own requests, so a slow reader of many answers blocks
 // nobody else.
-type gate struct {
+type memoryGate struct {
 	all     *semaphore.Weighted
 	mu      sync.Mutex
-	callers map[holder]*share
+	callers map[callerKey]*share
 }
 
 // share is the memory of one caller.
@@ -45,17 +45,17 @@ type share struct {
 	users int // requests that use or wait for the share
 }
 
-func newGate() *gate {
-	return &gate{all: semaphore.NewWeighted(gateBytes), callers: map[holder]*share{}}
+func newGate() *memoryGate {
+	return &memoryGate{all: semaphore.NewWeighted(gateBytes), callers: map[callerKey]*share{}}
 }
 
-// enter acquires bytes for a caller and returns the function that releases
+// acquireFor acquires bytes for a caller and returns the function that releases
 // them. Errors: that of the context; CodeRateLimited if nothing became free.
-func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func(), err error) {
+func (g *memoryGate) acquireFor(ctx context.Context, who callerKey, bytes int64) (leave func(), err error) {
 	bytes = min(bytes, callerShare)
 	own := g.shareFor(who)
 	if err := g.acquire(ctx, own, bytes); err != nil {
-		g.leave(who, own)
+		g.releaseShare(who, own)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -64,13 +64,13 @@ func (g *gate) enter(ctx context.Context, who holder, bytes int64) (leave func()
 	return func() {
 		g.all.Release(bytes)
 		own.sem.Release(bytes)
-		g.leave(who, own)
+		g.releaseShare(who, own)
 	}, nil
 }
 
 // acquire takes bytes from the caller's share and from the total. They are
 // nearly always free, so the timer is created only if they are not.
-func (g *gate) acquire(ctx context.Context, own *share, bytes int64) error {
+func (g *memoryGate) acquire(ctx context.Context, own *share, bytes int64) error {
 	if own.sem.TryAcquire(bytes) {
 		if g.all.TryAcquire(bytes) {
 			return nil
@@ -97,7 +97,7 @@ func errBusy() error {
 }
 
 // shareFor returns the share of a caller with its users incremented.
-func (g *gate) shareFor(who holder) *share {
+func (g *memoryGate) shareFor(who callerKey) *share {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	own := g.callers[who]
@@ -109,8 +109,8 @@ func (g *gate) shareFor(who holder) *share {
 	return own
 }
 
-// leave removes a user of a share, and the share with its last user.
-func (g *gate) leave(who holder, own *share) {
+// releaseShare removes a user of a share, and the share with its last user.
+func (g *memoryGate) releaseShare(who callerKey, own *share) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if own.users--; own.users == 0 {
@@ -118,20 +118,20 @@ func (g *gate) leave(who holder, own *share) {
 	}
 }
 
-// holder identifies the caller of a request: a token, a person, or an address.
-type holder struct {
+// callerKey identifies the caller of a request: a token, a person, or an address.
+type callerKey struct {
 	token, user task.ID
 	address     string
 }
 
-func requestHolder(c echo.Context) holder {
+func requestHolder(c echo.Context) callerKey {
 	switch a := actorFrom(c); {
 	case a.TokenID != 0:
-		return holder{token: a.TokenID}
+		return callerKey{token: a.TokenID}
 	case a.UserID != 0:
-		return holder{user: a.UserID}
+		return callerKey{user: a.UserID}
 	}
-	return holder{address: c.RealIP()}
+	return callerKey{address: c.RealIP()}
 }
 
 // admit makes a request that may need much memory wait for its share: reading
@@ -153,7 +153,7 @@ func (s *Server) admit(c echo.Context) (err error) {
 		return nil
 	}
 	info := requestInfoFromContext(r.Context())
-	if info.leave, err = s.gate.enter(r.Context(), requestHolder(c), bytes); err != nil || r.Method == http.MethodGet || !isAPI(r.URL.Path) {
+	if info.leave, err = s.gate.acquireFor(r.Context(), requestHolder(c), bytes); err != nil || r.Method == http.MethodGet || !isAPI(r.URL.Path) {
 		return err
 	}
 	c.SetRequest(r.WithContext(task.WithWaitHook(r.Context(), func() {
@@ -286,7 +286,7 @@ func (s *Server) admitMCP(c echo.Context) (leave func(), err error) {
 	}
 	for _, name := range readsLists {
 		if bytes.Contains(body, name) {
-			return s.gate.enter(r.Context(), requestHolder(c), answerShare(r))
+			return s.gate.acquireFor(r.Context(), requestHolder(c), answerShare(r))
 		}
 	}
 	return func() {}, nil

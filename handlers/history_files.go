@@ -55,7 +55,7 @@ func (s *Server) historyFile(c echo.Context, ext, media string, w tasksWriter) e
 	}
 	err = s.svc.EachHistory(c.Request().Context(), actorFrom(c), f, func(list []*task.Task) error {
 		_ = rc.SetWriteDeadline(time.Now().Add(fileTimeout)) // not every connection has one
-		if !s.stillIn(c) {
+		if !s.isStillSignedIn(c) {
 			return errSignIn
 		}
 		if !begun {
@@ -91,8 +91,8 @@ func (w *csvTasks) write(list []*task.Task) error {
 			parent = t.ParentTaskID.String()
 		}
 		err := w.Write([]string{
-			t.ID.String(), cell(t.Title), string(t.Status), cell(t.Owner), cell(t.CreatedBy), cell(strings.Join(t.Labels, " ")),
-			strconv.Itoa(t.Priority), t.CreatedAt.String(), t.ArchivedAt.String(), parent, cell(t.Summary),
+			t.ID.String(), safeCell(t.Title), string(t.Status), safeCell(t.Owner), safeCell(t.CreatedBy), safeCell(strings.Join(t.Labels, " ")),
+			strconv.Itoa(t.Priority), t.CreatedAt.String(), t.ArchivedAt.String(), parent, safeCell(t.Summary),
 		})
 		if err != nil {
 			return err
@@ -107,8 +107,8 @@ func (w *csvTasks) end() error {
 	return w.Error()
 }
 
-// cell returns a text that no spreadsheet interprets as a formula.
-func cell(s string) string {
+// safeCell returns a text that no spreadsheet interprets as a formula.
+func safeCell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) {
 		return "'" + s
 	}

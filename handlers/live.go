@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	heartbeat  = 15 * time.Second
-	coalesce   = 40 * time.Millisecond // changes of one burst are sent together
-	maxTopics  = 300                   // of all tabs of a browser
-	streamLife = time.Hour             // then the browser reconnects
-	recheck    = 30 * time.Second
+	heartbeat      = 15 * time.Second
+	coalesceWindow = 40 * time.Millisecond // changes of one burst are sent together
+	maxTopics      = 300                   // of all tabs of a browser
+	streamLife     = time.Hour             // then the browser reconnects
+	recheck        = 30 * time.Second
 )
 
 // live is the only stream of a browser tab: names of topics that changed. The
@@ -54,13 +54,13 @@ func (s *Server) live(c echo.Context) error {
 		case <-end.C:
 			return nil
 		case <-check.C:
-			if !s.stillIn(c) {
+			if !s.isStillSignedIn(c) {
 				return nil
 			}
 		case <-beat.C:
 			err = st.send(": beat\n\n")
 		case <-sub.C:
-			time.Sleep(coalesce)
+			time.Sleep(coalesceWindow)
 			gen := s.svc.Hub().Generation() // read it first: changes in between are sent twice
 			b, _ := json.Marshal(sub.Take())
 			err = st.send(fmt.Sprintf("id: %d\ndata: %s\n\n", gen, b))
@@ -80,7 +80,7 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 		return nil, nil, err
 	}
 	ctx, end := s.svc.WhileValid(c.Request().Context(), a)
-	if !s.stillIn(c) { // revoked since the request was accepted
+	if !s.isStillSignedIn(c) { // revoked since the request was accepted
 		end()
 		return nil, nil, errSignIn
 	}
@@ -92,9 +92,9 @@ func (s *Server) enterStream(c echo.Context) (ctx context.Context, leave func(),
 	return ctx, func() { closed(); end() }, nil
 }
 
-// stillIn reports whether the caller of a long stream may still read it. A
+// isStillSignedIn reports whether the caller of a long stream may still read it. A
 // caller whose role has changed must open it again.
-func (s *Server) stillIn(c echo.Context) bool {
+func (s *Server) isStillSignedIn(c echo.Context) bool {
 	a := actorFrom(c)
 	if a.TokenID == 0 && a.UserID != 0 {
 		// Signing out ends the session, not the person.
@@ -154,7 +154,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		if !s.stillIn(c) { // a caller that is far behind reads for long without a heartbeat
+		if !s.isStillSignedIn(c) { // a caller that is far behind reads for long without a heartbeat
 			return nil
 		}
 		list, err := s.svc.Events(ctx, a, task.EventFilter{After: after, Limit: 200})

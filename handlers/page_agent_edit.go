@@ -185,21 +185,21 @@ func (s *Server) loadConflict(c echo.Context, m *views.AgentEditModel) error {
 	if err != nil {
 		return err
 	}
-	if saved != nil && saved.Actor != task.SystemActor.Name && madeVersion(saved, now.FileHash, conflict.Gone) {
+	if saved != nil && saved.Actor != task.SystemActor.Name && producedVersion(saved, now.FileHash, conflict.Gone) {
 		conflict.By, conflict.At = saved.Actor, saved.At
 	}
 	conflict.Now, m.Conflict, m.Hash = unixLineEndings(fileText(&now)), conflict, now.FileHash
 	return nil
 }
 
-// madeVersion reports whether an event is the change that gave the file this
+// producedVersion reports whether an event is the change that gave the file this
 // hash, or deleted it.
-func madeVersion(e *task.Event, hash string, gone bool) bool {
+func producedVersion(e *task.Event, hash string, deleted bool) bool {
 	if e.Kind == task.EvAgentDeleted {
-		return gone
+		return deleted
 	}
 	var c struct {
 		Hash []string `json:"hash"` // before, after
 	}
-	return !gone && json.Unmarshal(e.Changes, &c) == nil && len(c.Hash) == 2 && c.Hash[1] == hash
+	return !deleted && json.Unmarshal(e.Changes, &c) == nil && len(c.Hash) == 2 && c.Hash[1] == hash
 }

@@ -18,7 +18,7 @@ func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	was, err := parseIDs("was", c.FormValue("was"))
+	before, err := parseIDs("was", c.FormValue("was"))
 	if err != nil {
 		return "", err
 	}
@@ -26,7 +26,7 @@ func (s *Server) setBlockers(c echo.Context, id task.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !sameIDs(now.BlockedBy, was) && !sameIDs(now.BlockedBy, set) {
+	if !sameIDs(now.BlockedBy, before) && !sameIDs(now.BlockedBy, set) {
 		return "", task.Errorf(task.Conflict, task.CodeStaleVersion, "What blocks this task has changed since you looked; look again")
 	}
 	t, err := s.svc.SetBlockedBy(formContext(c), actorFrom(c), id, set)

@@ -43,12 +43,12 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	}
 	if err == nil {
 		undoable(c, views.URL.TaskAct(t.ID, "move"), "from", m.To, "to", h.From, "comment",
-			"Undid the hand-over to "+m.To+".", "quiet", wasQuiet(t))
+			"Undid the hand-over to "+m.To+".", "quiet", quietMarker(t))
 		return s.done(c, views.URL.Task(t.ID), "Moved #%d to %s", t.ID, m.To)
 	}
 	e, ok := refusal(err)
 	if !ok || back {
-		return withBack(c, err, backOr(c, views.URL.Task(t.ID)))
+		return withBack(c, err, backURL(c, views.URL.Task(t.ID)))
 	}
 	m.Errors = renamed(ui.FieldErrorsFrom(e), "newAgent", "to")
 	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
@@ -57,9 +57,9 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 	})
 }
 
-// wasQuiet returns "1" for a task without activity: returning it starts
+// quietMarker returns "1" for a task without activity: returning it starts
 // nothing.
-func wasQuiet(t *task.Task) string {
+func quietMarker(t *task.Task) string {
 	if t.Claim != nil || t.OpenRunID != 0 {
 		return ""
 	}
@@ -69,32 +69,32 @@ func wasQuiet(t *task.Task) string {
 // postPriority changes a priority from the value that the person saw: "5 6".
 // The same change from the same page has one effect.
 func (s *Server) postPriority(c echo.Context, id task.ID) error {
-	home := backOr(c, views.URL.Task(id))
-	was, to, err := parsePriorityChange(c.FormValue("change"))
+	home := backURL(c, views.URL.Task(id))
+	before, to, err := parsePriorityChange(c.FormValue("change"))
 	if err != nil {
 		return withBack(c, err, home)
 	}
 	key := c.FormValue("_key")
 	if key != "" { // one form serves all cards of a page
-		key += fmt.Sprintf(" %d %d %d", id, was, to)
+		key += fmt.Sprintf(" %d %d %d", id, before, to)
 	}
 	ctx := withFormKey(c.Request(), actorFrom(c), key, c.FormValue("change"))
-	if _, err := s.svc.Reprioritize(ctx, actorFrom(c), id, was, to); err != nil {
+	if _, err := s.svc.Reprioritize(ctx, actorFrom(c), id, before, to); err != nil {
 		return withBack(c, err, home)
 	}
-	if c.FormValue("undo") == "" && was != to {
-		undoable(c, views.URL.TaskAct(id, "priority"), "change", fmt.Sprintf("%d %d", to, was))
+	if c.FormValue("undo") == "" && before != to {
+		undoable(c, views.URL.TaskAct(id, "priority"), "change", fmt.Sprintf("%d %d", to, before))
 	}
-	return s.done(c, home, "Priority of #%d: %d → %d", id, was, to)
+	return s.done(c, home, "Priority of #%d: %d → %d", id, before, to)
 }
 
-func parsePriorityChange(s string) (was, to int, err error) {
+func parsePriorityChange(s string) (before, to int, err error) {
 	a, b, _ := strings.Cut(s, " ")
-	if was, err = strconv.Atoi(a); err == nil {
+	if before, err = strconv.Atoi(a); err == nil {
 		to, err = strconv.Atoi(b)
 	}
 	if err != nil {
 		err = task.FieldErrorf("change", "must be two whole numbers: the priority that was seen, and the new one")
 	}
-	return was, to, err
+	return before, to, err
 }

@@ -93,7 +93,7 @@ func (s *Server) postBulk(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, localPath(m.Back))
 	}
-	flashMore(c, more{Skipped: skippedLines(out.Skipped)})
+	addFlashExtra(c, flashExtra{Skipped: skippedLines(out.Skipped)})
 	return s.done(c, views.URL.Tasks(views.TaskListFilter{}), "%s", bulkSummary(service.BulkAct(m.Act), m.To, out))
 }
 
@@ -106,17 +106,17 @@ var bulkTexts = map[service.BulkAct]string{
 
 // bulkSummary summarizes what was done and what was skipped.
 func bulkSummary(act service.BulkAct, to string, out service.BulkDone) string {
-	said := fmt.Sprintf(bulkTexts[act], ui.Count(len(out.Done), "task", "tasks"))
+	message := fmt.Sprintf(bulkTexts[act], ui.Count(len(out.Done), "task", "tasks"))
 	if act == service.BulkMove {
-		said += to
+		message += to
 	}
 	if out.Along > 0 {
-		said += " and " + ui.Count(out.Along, "subtask", "subtasks")
+		message += " and " + ui.Count(out.Along, "subtask", "subtasks")
 	}
 	if n := len(out.Skipped); n > 0 {
-		said += fmt.Sprintf("; %d skipped", n)
+		message += fmt.Sprintf("; %d skipped", n)
 	}
-	return said
+	return message
 }
 
 func skippedLines(list []service.BulkSkip) []string {

@@ -98,9 +98,9 @@ func (s *Server) runCheck(c echo.Context, id task.ID) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Checks(id))
 	}
-	said := strings.ReplaceAll(string(run.Verdict), "_", " ")
+	message := strings.ReplaceAll(string(run.Verdict), "_", " ")
 	if run.ExitCode != 0 {
-		said += " with exit code " + strconv.Itoa(run.ExitCode)
+		message += " with exit code " + strconv.Itoa(run.ExitCode)
 	}
-	return s.done(c, views.URL.Checks(id), "Check %s of #%d: %s", run.Name, id, said)
+	return s.done(c, views.URL.Checks(id), "Check %s of #%d: %s", run.Name, id, message)
 }

@@ -15,7 +15,7 @@ import (
 
 func (s *Server) approveRun(c echo.Context, id task.ID) error {
 	form := views.DecideForm{
-		Tried: "approval", ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
+		Attempted: "approval", ScopeTask: c.FormValue("scope") == string(task.ScopeTask), TimeoutSeconds: c.FormValue("timeoutSeconds"),
 		IdleSeconds: c.FormValue("idleTimeoutSeconds"), MaxTokens: c.FormValue("maxTokens"),
 		MaxTurns: c.FormValue("maxTurns"), MaxCost: c.FormValue("maxCostUsd"),
 	}
@@ -66,7 +66,7 @@ func (s *Server) denyRun(c echo.Context, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	form := views.DecideForm{Reason: text(c, "reason"), Tried: "rejection"}
+	form := views.DecideForm{Reason: text(c, "reason"), Attempted: "rejection"}
 	if _, err := s.svc.DenyRun(formContext(c), actorFrom(c), id, form.Reason, task.UndoWindow); err != nil {
 		return s.decideAgain(c, id, err, form)
 	}
@@ -178,7 +178,7 @@ func (s *Server) undoDecisions(c echo.Context) error {
 	}
 	d, err := s.svc.UndoDecisions(formContext(c), actorFrom(c), ids)
 	if errorKind(err) == task.Conflict && len(ids) == 1 {
-		return s.decideAgain(c, ids[0], err, views.DecideForm{Tried: "undo"})
+		return s.decideAgain(c, ids[0], err, views.DecideForm{Attempted: "undo"})
 	}
 	if err != nil {
 		return withBack(c, err, views.URL.Approvals())

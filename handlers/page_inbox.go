@@ -73,7 +73,7 @@ func (s *Server) acknowledgeNotice(c echo.Context, id task.ID) error {
 	if _, err := s.svc.AcknowledgeNotice(formContext(c), actorFrom(c), id); err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	flashMore(c, more{Undo: &views.Undo{Action: views.URL.NoticeAct(id, "restore")}})
+	addFlashExtra(c, flashExtra{Undo: &views.Undo{Action: views.URL.NoticeAct(id, "restore")}})
 	return s.done(c, views.URL.Inbox(), "Acknowledged")
 }
 
@@ -106,7 +106,7 @@ func (s *Server) snooze(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	flashMore(c, more{Undo: &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}})
+	addFlashExtra(c, flashExtra{Undo: &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}})
 	return s.done(c, views.URL.Inbox(), "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
 }
 

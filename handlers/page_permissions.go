@@ -30,7 +30,7 @@ func (s *Server) allowPermission(c echo.Context, id task.ID) error {
 	}
 	r, err := s.svc.AllowPermission(formContext(c), actorFrom(c), id, n, task.Scope(c.FormValue("scope")))
 	if err != nil {
-		return s.decideAgain(c, id, err, views.DecideForm{Tried: "permission"})
+		return s.decideAgain(c, id, err, views.DecideForm{Attempted: "permission"})
 	}
 	if r.Permission.Scope == task.ScopeRun {
 		return s.done(c, next, "Run %d may call %s until it ends", id, r.Permission.Tool)
@@ -43,7 +43,7 @@ func (s *Server) denyPermission(c echo.Context, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	form := views.DecideForm{Reason: text(c, "reason"), Tried: "refusal"}
+	form := views.DecideForm{Reason: text(c, "reason"), Attempted: "refusal"}
 	next, err := s.nextWaiting(c, id)
 	if err != nil {
 		return err

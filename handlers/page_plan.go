@@ -16,20 +16,20 @@ import (
 // MARK", "restore EVENT". Indexes are 0-based; the mark is that of the step's
 // title as the person saw it.
 func (s *Server) postPlan(c echo.Context, id task.ID) error {
-	at, said, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
+	at, message, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
 	if e, ok := refusal(err); ok {
 		return s.taskAgain(c, id, s.withPlanChange(c, id, e), views.TaskEntries{})
 	}
 	if err != nil {
 		return err
 	}
-	return s.done(c, views.URL.TaskView(id, views.TaskView{Step: at + 1})+stepAnchor(max(at, 0)), "%s", said)
+	return s.done(c, views.URL.TaskView(id, views.TaskView{Step: at + 1})+stepAnchor(max(at, 0)), "%s", message)
 }
 
 var errPlanAct = task.FieldErrorf("act", "must be move, delete or restore, with its numbers")
 
 // plan applies a change, and returns the step whose panel stays open, or -1.
-func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, said string, err error) {
+func (s *Server) plan(c echo.Context, id task.ID, act []string) (at int, message string, err error) {
 	ctx, a := formContext(c), actorFrom(c)
 	verb, nums, seen, err := planAct(act)
 	if err != nil {
@@ -75,9 +75,9 @@ func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task
 	if err != nil {
 		return e
 	}
-	told := *e
-	told.Message = strings.TrimSpace(views.PlanChangedBy(p.Events) + " " + e.Message + ".")
-	return &told
+	conflict := *e
+	conflict.Message = strings.TrimSpace(views.PlanChangedBy(p.Events) + " " + e.Message + ".")
+	return &conflict
 }
 
 // addStep adds a step at the end of the plan, or where the form says.

@@ -69,13 +69,13 @@ func (s *Server) createProject(c echo.Context) error {
 }
 
 func (s *Server) updateProject(c echo.Context) error {
-	had, err := s.svc.Project(c.Request().Context(), actorFrom(c), c.Param("key"))
+	before, err := s.svc.Project(c.Request().Context(), actorFrom(c), c.Param("key"))
 	if err != nil {
 		return err
 	}
-	m := views.ProjectModel{Form: projectForm(c), Archived: had.Archived, Key: c.FormValue("_key")}
-	m.Form.Key = had.Key
-	return s.saveProject(c, m, had.Archived, func(ctx context.Context, a task.Actor, p task.Project) (*task.Project, error) {
+	m := views.ProjectModel{Form: projectForm(c), Archived: before.Archived, Key: c.FormValue("_key")}
+	m.Form.Key = before.Key
+	return s.saveProject(c, m, before.Archived, func(ctx context.Context, a task.Actor, p task.Project) (*task.Project, error) {
 		return s.svc.UpdateProject(ctx, a, p, m.Form.Version)
 	})
 }
@@ -94,7 +94,7 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 		m.Findings, err = s.svc.ExamineProject(c.Request().Context(), actorFrom(c), task.Project{
 			Key: "checked", Repository: p.Repository, DefaultBranch: p.DefaultBranch, BranchPrefix: p.BranchPrefix, Merge: repositoryMerge(p.Merge),
 		})
-		if m.Looked = true; err == nil {
+		if m.Examined = true; err == nil {
 			return s.showProject(c, m, http.StatusOK)
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Server) requestChanges(c echo.Context, id task.ID) error {
 }
 
 // decideResult votes on exactly what the person saw.
-func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
+func (s *Server) decideResult(c echo.Context, id task.ID, form, message string,
 	vote func(context.Context, task.Actor, task.ID, int, string, string) (*task.Task, error),
 ) error {
 	number, err := wholeNumber(c, "result")
@@ -50,7 +50,7 @@ func (s *Server) decideResult(c echo.Context, id task.ID, form, said string,
 	if err != nil {
 		return withBack(c, err, views.URL.Review(id, views.ReviewQuery{}))
 	}
-	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), said, number, id)
+	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), message, number, id)
 }
 
 // reviewAgain shows the newest result again with why an action failed.
@@ -70,19 +70,19 @@ func (s *Server) resultDifferences(c echo.Context, m *views.ReviewModel, seen in
 	if seen == m.Result.Number {
 		return nil, nil
 	}
-	was, err := s.svc.Result(c.Request().Context(), actorFrom(c), m.Task.ID, seen)
+	earlier, err := s.svc.Result(c.Request().Context(), actorFrom(c), m.Task.ID, seen)
 	if err != nil {
 		return nil, err
 	}
 	list := []string{fmt.Sprintf("You decided on result %d; the newest is result %d.", seen, m.Result.Number)}
-	if was.Patch != m.Result.Patch {
+	if earlier.Patch != m.Result.Patch {
 		list = append(list, "The change is another one.")
 	}
-	if was.Summary != m.Result.Summary {
+	if earlier.Summary != m.Result.Summary {
 		list = append(list, "The summary is another one.")
 	}
 	before := map[string]task.Verdict{}
-	for _, ch := range was.Checks {
+	for _, ch := range earlier.Checks {
 		before[ch.Name] = ch.Verdict
 	}
 	for _, ch := range m.Result.Checks {
@@ -155,7 +155,7 @@ func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.Re
 // toComment redirects to the page of a form, at a comment; 0 is none. The form
 // is closed there.
 func toComment(c echo.Context, id, comment task.ID) error {
-	to := backOr(c, views.URL.Review(id, views.ReviewQuery{}))
+	to := backURL(c, views.URL.Review(id, views.ReviewQuery{}))
 	if u, err := url.Parse(to); err == nil {
 		v := u.Query()
 		for _, name := range []string{"side", "line", "form"} {
@@ -175,14 +175,14 @@ func (s *Server) editDraft(c echo.Context, id task.ID) error {
 	if err != nil {
 		return err
 	}
-	said := text(c, "text")
+	message := text(c, "text")
 	if c.FormValue("act") == "delete" {
-		said = ""
+		message = ""
 	}
-	if err := s.svc.EditDraft(formContext(c), actorFrom(c), id, comment, said); err != nil {
-		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+	if err := s.svc.EditDraft(formContext(c), actorFrom(c), id, comment, message); err != nil {
+		return withBack(c, err, backURL(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
-	if strings.TrimSpace(said) == "" {
+	if strings.TrimSpace(message) == "" {
 		comment = 0
 	}
 	return toComment(c, id, comment)
@@ -195,7 +195,7 @@ func (s *Server) replyToComment(c echo.Context, id task.ID) error {
 	}
 	state := task.CommentState(c.FormValue("state"))
 	if _, err := s.svc.ReplyReview(formContext(c), actorFrom(c), id, comment, state, text(c, "text")); err != nil {
-		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+		return withBack(c, err, backURL(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
 	return toComment(c, id, comment)
 }
@@ -203,7 +203,7 @@ func (s *Server) replyToComment(c echo.Context, id task.ID) error {
 func (s *Server) submitComments(c echo.Context, id task.ID) error {
 	n, err := s.svc.SubmitComments(formContext(c), actorFrom(c), id)
 	if err != nil {
-		return withBack(c, err, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+		return withBack(c, err, backURL(c, views.URL.Review(id, views.ReviewQuery{})))
 	}
 	return s.done(c, views.URL.Review(id, views.ReviewQuery{}), "Sent %s", ui.Count(n, "comment", "comments"))
 }
@@ -233,5 +233,5 @@ func (s *Server) setDiffView(c echo.Context, id task.ID) error {
 	if err := s.svc.SetPreference(formContext(c), actorFrom(c), task.PrefDiff, c.FormValue("view")); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, backOr(c, views.URL.Review(id, views.ReviewQuery{})))
+	return c.Redirect(http.StatusSeeOther, backURL(c, views.URL.Review(id, views.ReviewQuery{})))
 }

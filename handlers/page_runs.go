@@ -213,7 +213,7 @@ func writeLine(w io.Writer, m task.Message) error {
 
 func (s *Server) cancelRun(c echo.Context, id task.ID) error {
 	if _, err := s.svc.CancelRun(formContext(c), actorFrom(c), id, strings.TrimSpace(text(c, "reason"))); err != nil {
-		return withBack(c, err, backOr(c, views.URL.Run(id)))
+		return withBack(c, err, backURL(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(id), "Run %d was stopped", id)
 }
@@ -221,7 +221,7 @@ func (s *Server) cancelRun(c echo.Context, id task.ID) error {
 func (s *Server) retryRun(c echo.Context, id task.ID) error {
 	r, err := s.svc.RetryRun(formContext(c), actorFrom(c), id)
 	if err != nil {
-		return withBack(c, err, backOr(c, views.URL.Run(id)))
+		return withBack(c, err, backURL(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(r.ID), "Run %d tries it again", r.ID)
 }
@@ -231,7 +231,7 @@ func (s *Server) retryRun(c echo.Context, id task.ID) error {
 func (s *Server) sendRunMessage(c echo.Context, id task.ID) error {
 	m, err := s.svc.SendRunMessage(formContext(c), actorFrom(c), id, text(c, "text"))
 	if err != nil {
-		return withBack(c, err, backOr(c, views.URL.Run(id)))
+		return withBack(c, err, backURL(c, views.URL.Run(id)))
 	}
 	return s.done(c, views.URL.Run(id)+"#said-"+m.ID.String(), "Sent")
 }

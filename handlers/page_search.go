@@ -70,7 +70,7 @@ func (s *Server) findTasks(c echo.Context, m *views.SearchModel) error {
 			m.Old = append(m.Old, t)
 		}
 	}
-	if err != nil || byScript(c) {
+	if err != nil || isScriptRequest(c) {
 		return err // the palette shows only titles
 	}
 	m.Hits, err = s.svc.Hits(ctx, a, m.Query, slices.Concat(m.Tasks, m.Old))

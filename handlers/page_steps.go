@@ -49,7 +49,7 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 		if err != nil {
 			return err
 		}
-		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneWord(done))
+		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneText(done))
 	}
 	m.Title, m.Details = c.FormValue("title"), text(c, "details")
 	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")},
@@ -75,7 +75,7 @@ func (s *Server) answerInlineStep(c echo.Context, m views.StepModel, err error) 
 
 func stepAnchor(at int) string { return "#step-" + strconv.Itoa(at) }
 
-func doneWord(done bool) string {
+func doneText(done bool) string {
 	if done {
 		return "done"
 	}
@@ -97,19 +97,19 @@ func (s *Server) createSubtask(c echo.Context, t *task.Task) error {
 		sub, err = s.svc.CreateSubtask(formContext(c), actorFrom(c), t.ID, m.Index,
 			task.New{Title: m.Sub.Title, Owner: m.Sub.Owner, Description: m.Sub.Description, Priority: prio})
 	}
-	said := ""
+	message := ""
 	if err == nil {
-		said = fmt.Sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
+		message = fmt.Sprintf("Delegated step %d as #%d", m.Index+1, sub.ID)
 	}
 	m.SubErrors = fieldErrors(err)
-	return s.stepDone(c, m, err, said)
+	return s.stepDone(c, m, err, message)
 }
 
 // stepDone answers a form of the step's page: back to the task, or the page
 // again with what m says about the form.
-func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, said string) error {
+func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, message string) error {
 	if err == nil {
-		return s.done(c, views.URL.Task(m.Task.ID), "%s", said)
+		return s.done(c, views.URL.Task(m.Task.ID), "%s", message)
 	}
 	e, ok := refusal(err)
 	if !ok {

@@ -107,8 +107,8 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 	if err != nil {
 		return nil, 0, err
 	}
-	gone, err := s.svc.Subtasks(ctx, a, id, after, false, taskRows+1)
-	list = slices.Concat(open, gone)
+	archived, err := s.svc.Subtasks(ctx, a, id, after, false, taskRows+1)
+	list = slices.Concat(open, archived)
 	slices.SortFunc(list, func(a, b *task.Task) int { return cmp.Compare(a.ID, b.ID) })
 	if len(list) > taskRows {
 		list = list[:taskRows]
@@ -122,7 +122,7 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 // the typed text, which entries returns.
 func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entries func(echo.Context) views.TaskEntries) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
-		said, err := act(c, id)
+		message, err := act(c, id)
 		if e, ok := refusal(err); ok {
 			return s.taskAgain(c, id, e, entries(c))
 		}
@@ -130,7 +130,7 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 			return err
 		}
 		anchor, _ := c.Get("anchor").(string)
-		return s.done(c, views.URL.Task(id)+anchor, "%s", said)
+		return s.done(c, views.URL.Task(id)+anchor, "%s", message)
 	})
 }
 
@@ -148,7 +148,7 @@ func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed view
 			m.Entries.Errors = typedErrors(e, typed)
 		} else {
 			m.Notice = e.Message
-			if typed.Errors == nil || m.Lacks(typed) {
+			if typed.Errors == nil || m.IsFormGone(typed) {
 				m.Unsaved = unsavedText(c)
 			}
 		}

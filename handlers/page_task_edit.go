@@ -174,7 +174,7 @@ func fieldTexts(t *task.Task, field string, p task.Patch) (now, want string) {
 // patchSeen changes one field that the reader saw with the mark was, and
 // returns its text before and after. Changes of other fields in the meantime do
 // not matter.
-func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task.Patch) (before, after string, err error) {
+func (s *Server) patchSeen(c echo.Context, id task.ID, field, seen string, p task.Patch) (before, after string, err error) {
 	ctx, a := formContext(c), actorFrom(c)
 	for range editTries {
 		page, e := s.svc.TaskPage(ctx, a, id, s.userZone(c))
@@ -182,7 +182,7 @@ func (s *Server) patchSeen(c echo.Context, id task.ID, field, was string, p task
 			return "", "", e
 		}
 		before, after = fieldTexts(page.Task, field, p)
-		if was != "" && was != task.Mark(before) && before != after {
+		if seen != "" && seen != task.Mark(before) && before != after {
 			return "", "", task.Errorf(task.Conflict, task.CodeStaleVersion,
 				"%s What you typed is still there; saving again replaces it.", views.FieldChangedBy(page.Events, field))
 		}

@@ -59,7 +59,7 @@ func (s *Server) postTodo(c echo.Context) error {
 	case call.Op.Pops():
 		return s.done(c, to, "The todo list of %s is empty", id)
 	}
-	return c.Redirect(http.StatusSeeOther, backOr(c, to)) // nothing to report
+	return c.Redirect(http.StatusSeeOther, backURL(c, to)) // nothing to report
 }
 
 func (s *Server) todoAgain(c echo.Context, id, entry string, err error) error {

@@ -16,7 +16,7 @@ func (s *Server) viewsPage(_ echo.Context, ch views.Chrome) (templ.Component, er
 
 // saveView stores the filter of a list under a name.
 func (s *Server) saveView(c echo.Context) error {
-	home := backOr(c, views.URL.Views())
+	home := backURL(c, views.URL.Views())
 	path, err := listPath(c.FormValue("path"))
 	if err != nil {
 		return withBack(c, err, home)

@@ -37,7 +37,7 @@ func (s *Server) render(c echo.Context, status int, page templ.Component) error 
 		}
 	}()
 	buf.Reset()
-	ctx := ui.WithHeld(c.Request().Context(), c.Request().Header.Get(heldHeader))
+	ctx := ui.WithKnownParts(c.Request().Context(), c.Request().Header.Get(heldHeader))
 	if err := page.Render(ctx, buf); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 	}
 	// A live part that is fetched again must not consume the message for the
 	// next page.
-	if !byScript(c) {
+	if !isScriptRequest(c) {
 		ch.Flash = s.flashed(c)
 	}
 	return ch, nil
@@ -110,7 +110,7 @@ func (s *Server) bareChrome(c echo.Context) views.Chrome {
 	a := actorFrom(c)
 	ch := views.Chrome{
 		User: strings.TrimPrefix(a.Name, "user:"), Role: a.Role, FormToken: s.formToken(c), Now: s.svc.Now(),
-		Gen: s.svc.Hub().Generation(), Drawn: &s.drawn, Path: c.Request().URL.RequestURI(),
+		Gen: s.svc.Hub().Generation(), Drawn: &s.parts, Path: c.Request().URL.RequestURI(),
 		CanWrite: a.May(task.Person), CanDecide: a.May(task.Decide), CanAdmin: a.May(task.Admin),
 	}
 	if err := s.svc.Fault(); err != nil && a.Role != task.RoleNone {
@@ -170,9 +170,9 @@ func loadGlyph(working, waiting, failed int) ui.Glyph {
 	return ui.GlyphIdle
 }
 
-// byScript reports whether a script requests a part of a page, rather than the
+// isScriptRequest reports whether a script requests a part of a page, rather than the
 // browser a whole page.
-func byScript(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
+func isScriptRequest(c echo.Context) bool { return c.Request().Header.Get("HX-Request") != "" }
 
 // page returns the handler of a full page, which fn renders within chrome.
 func (s *Server) page(fn func(c echo.Context, ch views.Chrome) (templ.Component, error)) echo.HandlerFunc {
@@ -215,7 +215,7 @@ func (s *Server) errorPage(c echo.Context, p *Problem) {
 	ch := s.bareChrome(c)
 	m := views.ErrorModel{
 		Status: p.Status, Title: p.Title, Message: problemMessage(p), RequestID: p.RequestID,
-		Retry: p.retry, Code: task.Code(p.Code), May: s.whoMay(c, p), Unsaved: unsavedTextFor(c, p),
+		Retry: p.retry, Code: task.Code(p.Code), May: s.allowedRoles(c, p), Unsaved: unsavedTextFor(c, p),
 	}
 	if m.Back, _ = c.Get("back").(string); m.Back == "" {
 		m.Back = ch.From
@@ -243,9 +243,9 @@ func problemMessage(p *Problem) string {
 	return field + " " + message
 }
 
-// whoMay returns the roles that may do what this caller may not, nil if the
+// allowedRoles returns the roles that may do what this caller may not, nil if the
 // role is not the reason.
-func (s *Server) whoMay(c echo.Context, p *Problem) []task.Role {
+func (s *Server) allowedRoles(c echo.Context, p *Problem) []task.Role {
 	need, known := s.perms[c.Request().Method+" "+c.Path()]
 	if p.Status != http.StatusForbidden || !known || actorFrom(c).May(need) {
 		return nil

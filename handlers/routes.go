@@ -177,14 +177,14 @@ func (s *Server) routes() {
 	} {
 		s.perms[r.method+" "+r.path] = r.need
 		s.echo.Add(r.method, r.path, r.h)
-		if r.method == http.MethodGet && !endless[r.path] {
+		if r.method == http.MethodGet && !streamingPaths[r.path] {
 			s.echo.Add(http.MethodHead, r.path, r.h) // net/http omits the body
 		}
 	}
 }
 
-// endless are the paths whose answers have no end, or no known length.
-var endless = map[string]bool{"/live": true, "/mcp": true, profilePath: true}
+// streamingPaths are the paths whose answers have no end, or no known length.
+var streamingPaths = map[string]bool{"/live": true, "/mcp": true, profilePath: true}
 
 func (s *Server) healthz(c echo.Context) error {
 	if s.svc.Stopping() {

@@ -77,9 +77,9 @@ type Server struct {
 	ops      []op                    // the JSON operations, in the order of the reference
 	spec     func() ([]byte, error)  // the OpenAPI document, created on first use
 	docs     func() *views.DocsModel // the reference of the JSON endpoints, created on first use
-	gate     *gate
+	gate     *memoryGate
 	conns    *conns
-	drawn    ui.PartCache
+	parts    ui.PartCache
 
 	profiling sync.Mutex // held while a profile is taken
 }

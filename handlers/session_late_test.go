@@ -74,11 +74,11 @@ func TestASessionThatHasEndedStaysEnded(t *testing.T) {
 		}
 		c := echo.New().NewContext(req, httptest.NewRecorder())
 		inst.ok(inst.srv.identify(c))
-		if !inst.srv.stillIn(c) {
+		if !inst.srv.isStillSignedIn(c) {
 			t.Error("signed in, but refused")
 		}
 		other.post("/settings/signout").redirectsTo("/login")
-		if inst.srv.stillIn(c) {
+		if inst.srv.isStillSignedIn(c) {
 			t.Error("the stream continues after signing out everywhere")
 		}
 	})

@@ -74,10 +74,10 @@ func (s *Server) loadActivity(c echo.Context, m *views.TaskModel) error {
 func activityMarks(cut, shown []views.ActivityItem, q service.StreamQuery) (older, since task.StreamMark) {
 	first, last := task.StreamMark{Message: math.MaxInt64, Event: math.MaxInt64, Run: math.MaxInt64}, q.After
 	for _, a := range shown {
-		lowerTo(&first, a)
+		lowerMark(&first, a)
 	}
 	for _, a := range cut {
-		raiseTo(&last, a)
+		raiseMark(&last, a)
 	}
 	one := func(first, before, last task.ID) (task.ID, task.ID) {
 		if first == math.MaxInt64 { // nothing of this type is shown
@@ -94,7 +94,7 @@ func activityMarks(cut, shown []views.ActivityItem, q service.StreamQuery) (olde
 	return older, since
 }
 
-func lowerTo(m *task.StreamMark, a views.ActivityItem) {
+func lowerMark(m *task.StreamMark, a views.ActivityItem) {
 	switch {
 	case a.Message != nil:
 		m.Message = min(m.Message, a.Message.ID)
@@ -105,7 +105,7 @@ func lowerTo(m *task.StreamMark, a views.ActivityItem) {
 	}
 }
 
-func raiseTo(m *task.StreamMark, a views.ActivityItem) {
+func raiseMark(m *task.StreamMark, a views.ActivityItem) {
 	switch {
 	case a.Message != nil:
 		m.Message = max(m.Message, a.Message.ID)

@@ -443,9 +443,9 @@ func checkRunner(a *task.Agent, r *task.RunnerInfo) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var20 string
-				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(capital(level))
+				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(capitalize(level))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/agent_check.templ`, Line: 102, Col: 24}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/agent_check.templ`, Line: 102, Col: 27}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -592,11 +592,11 @@ func agentLimits(a *task.Agent) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitRow("Time", cmp.Or(durOr(a.Timeout), "as configured")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitRow("Time", cmp.Or(durationText(a.Timeout), "as configured")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = limitRow("Idle", cmp.Or(durOr(a.IdleTimeout), "as configured")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = limitRow("Idle", cmp.Or(durationText(a.IdleTimeout), "as configured")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -40,8 +40,8 @@ type AgentConflict struct {
 	At   task.Time // when, or 0
 }
 
-// who returns who changed the file.
-func (k *AgentConflict) who() string {
+// changedBy returns who changed the file.
+func (k *AgentConflict) changedBy() string {
 	if k.By == "" {
 		return "Another program"
 	}

@@ -138,8 +138,8 @@ func shownText(a *task.Agent) string { return cmp.Or(a.FileText, a.Text) }
 // hash8 shortens a hash.
 func hash8(h string) string { return h[:min(len(h), 8)] }
 
-// durOr formats a duration, or returns "" for none.
-func durOr(d time.Duration) string {
+// durationText formats a duration, or returns "" for none.
+func durationText(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}

@@ -18,9 +18,9 @@ func (d *ApprovalDetail) version() string {
 	return d.Run.Approval.Version
 }
 
-// titleOr returns the title of a run's task, or its number if the title is
+// taskTitle returns the title of a run's task, or its number if the title is
 // unknown.
-func titleOr(r *task.Run) string { return cmp.Or(r.TaskTitle, "Task #"+r.TaskID.String()) }
+func taskTitle(r *task.Run) string { return cmp.Or(r.TaskTitle, "Task #"+r.TaskID.String()) }
 
 func currentIf(yes bool) templ.Attributes {
 	if yes {
@@ -65,15 +65,15 @@ func runStateText(r *task.Run, now task.Time) string {
 	return words + "."
 }
 
-// use is the usage of recent runs, for comparison.
-type use struct {
+// usageSummary is the usage of recent runs, for comparison.
+type usageSummary struct {
 	Label, Range string
 	MaxTokens    int
 }
 
-// typicalUse summarizes the usage of recent runs: dollars if prices are known,
+// typicalUsage summarizes the usage of recent runs: dollars if prices are known,
 // else tokens, else tool calls.
-func typicalUse(runs []task.Run) use {
+func typicalUsage(runs []task.Run) usageSummary {
 	runs = lastRuns(runs)
 	var tokens, calls [2]int
 	var cost [2]float64
@@ -92,11 +92,11 @@ func typicalUse(runs []task.Run) use {
 	}
 	switch {
 	case cost[1] > 0:
-		return use{"Cost of its last runs", approx(guess, span(ui.Money(cost[0]), ui.Money(cost[1]))), tokens[1]}
+		return usageSummary{"Cost of its last runs", approx(guess, span(ui.Money(cost[0]), ui.Money(cost[1]))), tokens[1]}
 	case tokens[1] > 0:
-		return use{"Tokens of its last runs", approx(guess, span(ui.Tokens(tokens[0]), ui.Tokens(tokens[1]))), tokens[1]}
+		return usageSummary{"Tokens of its last runs", approx(guess, span(ui.Tokens(tokens[0]), ui.Tokens(tokens[1]))), tokens[1]}
 	}
-	return use{"Tool calls of its last runs", span(ui.Tokens(calls[0]), ui.Tokens(calls[1])), 0}
+	return usageSummary{"Tool calls of its last runs", span(ui.Tokens(calls[0]), ui.Tokens(calls[1])), 0}
 }
 
 func span(from, to string) string {

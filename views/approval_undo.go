@@ -60,7 +60,7 @@ func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	a := r.Approval
 	switch {
 	case a == nil || a.Decision == "":
-		return "This run no longer waits: it " + RunSentence(r) + why(r) + "."
+		return "This run no longer waits: it " + RunSentence(r) + reasonSuffix(r) + "."
 	case a.Decision == "expired":
 		return "Nobody decided in time; the approval expired " + ui.Ago(a.At, now) + "."
 	}
@@ -74,8 +74,8 @@ func earlierDecisionText(d *ApprovalDetail, now task.Time) string {
 	return s + "."
 }
 
-// why returns the reason of a run in parentheses, "" for none.
-func why(r *task.Run) string {
+// reasonSuffix returns the reason of a run in parentheses, "" for none.
+func reasonSuffix(r *task.Run) string {
 	if r.Reason == "" {
 		return ""
 	}

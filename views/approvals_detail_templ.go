@@ -40,7 +40,7 @@ func decidedState(c Chrome, d *ApprovalDetail) templ.Component {
 		a := d.Run.Approval
 		switch {
 		case d.Run.PendingDecision != nil:
-			templ_7745c5c3_Err = heldState(c, &d.Run).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = pendingState(c, &d.Run).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

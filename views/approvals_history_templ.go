@@ -271,7 +271,7 @@ func estimateCard(d *ApprovalDetail) templ.Component {
 				}
 			}
 		} else {
-			use := typicalUse(d.Recent)
+			use := typicalUsage(d.Recent)
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<span class=\"muted small\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -57,7 +57,7 @@ type ApprovalDetail struct {
 type DecideForm struct {
 	Error          string         // why it failed, if no field is wrong
 	Errors         ui.FieldErrors // the error of each field
-	Tried          string         // approval or rejection
+	Attempted      string         // approval or rejection
 	Late           bool           // someone or something was faster
 	Changed        bool           // the plan differs from the one that was reviewed
 	Reason         string
@@ -91,8 +91,8 @@ func (d *ApprovalDetail) changed() bool {
 	return d.Agent != nil && h != "" && d.Agent.Hash != h
 }
 
-// why explains in a sentence how the run came about.
-func (d *ApprovalDetail) why() string {
+// reasonText explains in a sentence how the run came about.
+func (d *ApprovalDetail) reasonText() string {
 	switch {
 	case d.Run.RetryOf != 0:
 		return "asks to try run " + d.Run.RetryOf.String() + " again"

@@ -9,7 +9,7 @@ import (
 	"taskyard/views/ui"
 )
 
-func without(ids []task.ID, id task.ID) []task.ID {
+func withoutID(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(slices.Clone(ids), func(i task.ID) bool { return i == id })
 }
 

@@ -50,7 +50,7 @@ func blockerSection(c Chrome, m TaskModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if b.Status == task.Canceled && m.may(c) {
+				if b.Status == task.Canceled && m.isEditable(c) {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<form method=\"post\" action=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -90,9 +90,9 @@ func blockerSection(c Chrome, m TaskModel) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var4 string
-					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(task.JoinIDs(without(m.Task.BlockedBy, b.ID), " "))
+					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(task.JoinIDs(withoutID(m.Task.BlockedBy, b.ID), " "))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 22, Col: 102}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/blockers.templ`, Line: 22, Col: 104}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
@@ -266,7 +266,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if m.may(c) {
+		if m.isEditable(c) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<details class=\"add-resource\" data-panel id=\"edit-blockers\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -324,7 +324,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.TextField("taskIds", "Blocking tasks", m.Entries.blockers(m.Task), "Task numbers, separated by spaces. Leave blank for no blockers.",
-				m.Entries.Errors.Under("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
+				m.Entries.Errors.FirstOf("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -40,9 +40,9 @@ func budgetBars(list []task.Budget) []limitBar {
 	return out
 }
 
-// spent returns a budget that is used up, so that no more runs start today, or
+// usedUpBudget returns a budget that is used up, so that no more runs start today, or
 // nil.
-func spent(list []task.Budget) *task.Budget {
+func usedUpBudget(list []task.Budget) *task.Budget {
 	for i := range list {
 		if list[i].Over() != "" {
 			return &list[i]

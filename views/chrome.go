@@ -123,8 +123,8 @@ func (c Chrome) current(path string) templ.Attributes {
 	return nil
 }
 
-// wayBack returns the page that linked to this one, or else to.
-func (c Chrome) wayBack(to string) string { return cmp.Or(c.From, to) }
+// backURL returns the page that linked to this one, or else to.
+func (c Chrome) backURL(to string) string { return cmp.Or(c.From, to) }
 
 // Live returns the attributes of a part that is refetched when the server
 // reports a change of one of its topics (separated by spaces). id is the part's

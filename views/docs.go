@@ -90,8 +90,8 @@ var permTexts = map[task.Perm]string{
 	task.Admin:    "Agents, people, tokens, settings.",
 }
 
-// rolesWith lists the roles with a permission, lowest first.
-func rolesWith(p task.Perm) string {
+// rolesWithPerm lists the roles with a permission, lowest first.
+func rolesWithPerm(p task.Perm) string {
 	if task.RoleNone.May(p) {
 		return "everyone"
 	}

@@ -24,21 +24,21 @@ func (m FilterModel) at(f QueueFilter) string {
 	return URL.Queues(f)
 }
 
-// chosen is one active criterion, in words, and the filter without it.
-type chosen struct {
+// activeFilter is one active criterion, in words, and the filter without it.
+type activeFilter struct {
 	text    string
 	without QueueFilter
 }
 
-// chosen lists the active criteria. Removing one returns to the first page.
-func (f QueueFilter) chosen() []chosen {
-	var list []chosen
+// activeFilters lists the active criteria. Removing one returns to the first page.
+func (f QueueFilter) activeFilters() []activeFilter {
+	var list []activeFilter
 	add := func(set bool, text string, drop func(*QueueFilter)) {
 		if set {
 			g := f
 			g.After = ""
 			drop(&g)
-			list = append(list, chosen{text, g})
+			list = append(list, activeFilter{text, g})
 		}
 	}
 	add(f.Query != "", "“"+f.Query+"”", func(g *QueueFilter) { g.Query = "" })
@@ -53,7 +53,7 @@ func (f QueueFilter) chosen() []chosen {
 }
 
 // Narrowed reports whether the filter excludes tasks.
-func (f QueueFilter) Narrowed() bool { return len(f.chosen()) > 0 }
+func (f QueueFilter) Narrowed() bool { return len(f.activeFilters()) > 0 }
 
 // From returns the filter with a cursor.
 func (f QueueFilter) From(cursor string) QueueFilter {
@@ -98,9 +98,9 @@ var (
 	sinceChoices    = [][2]string{{"24h", "Last 24 hours"}, {"7d", "Last 7 days"}, {"30d", "Last 30 days"}}
 )
 
-// byChoices returns the choices of whose tasks to show: one's own and those of
+// ownerChoices returns the choices of whose tasks to show: one's own and those of
 // the agents.
-func byChoices(c Chrome, m FilterModel) [][2]string {
+func ownerChoices(c Chrome, m FilterModel) [][2]string {
 	list := [][2]string{{task.UserActorName(c.User), "me"}}
 	for _, a := range m.Agents {
 		list = append(list, [2]string{a, a})

@@ -49,7 +49,7 @@ func FilterBar(c Chrome, m FilterModel) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = kept("sort", m.Filter.Sort).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = hiddenField("sort", m.Filter.Sort).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -238,7 +238,7 @@ func FilterBar(c Chrome, m FilterModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, ch := range m.Filter.chosen() {
+		for _, ch := range m.Filter.activeFilters() {
 			templ_7745c5c3_Err = filterChip(m.at(ch.without), ch.text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -312,7 +312,7 @@ func filterButton() templ.Component {
 	})
 }
 
-func kept(name, value string) templ.Component {
+func hiddenField(name, value string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -421,7 +421,7 @@ func moreFilters(c Chrome, m FilterModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					for _, by := range byChoices(c, m) {
+					for _, by := range ownerChoices(c, m) {
 						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<option value=\"")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err

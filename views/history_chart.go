@@ -12,7 +12,7 @@ import (
 // chart returns the outcomes of a filter over time; each bar links to its days.
 func (m *HistoryModel) chart(now task.Time) chart.Data {
 	c := chart.Data{
-		Title: "Outcomes", Head: capital(m.Times.Unit),
+		Title: "Outcomes", Head: capitalize(m.Times.Unit),
 		Series: m.series(), Linked: true,
 	}
 	var sum task.HistoryTime
@@ -43,7 +43,7 @@ func (m *HistoryModel) chartRow(t task.HistoryTime, end, now task.Time) chart.Ro
 	first, last := t.Start.Std().In(zone), end.Std().In(zone).AddDate(0, 0, -1)
 	q := m.Query
 	q.Before, q.From, q.To = "", first.Format(time.DateOnly), last.Format(time.DateOnly)
-	r := chart.Row{Short: first.Format("2 Jan"), Chosen: q.From == m.Query.From && q.To == m.Query.To}
+	r := chart.Row{Short: first.Format("2 Jan"), Selected: q.From == m.Query.From && q.To == m.Query.To}
 	switch m.Times.Unit {
 	case task.UnitDay:
 		r.Name = dayLabel(first, now.Std().In(zone))

@@ -307,7 +307,7 @@ func dayInput(name, label, value string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if value != "" {
-			templ_7745c5c3_Err = kept(name, value).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = hiddenField(name, value).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -104,7 +104,7 @@ func inboxRuns(c Chrome, m InboxModel, k task.InboxKind, list []*task.Run) templ
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Visible(titleOr(r)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Visible(taskTitle(r)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -132,7 +132,7 @@ func inboxRuns(c Chrome, m InboxModel, k task.InboxKind, list []*task.Run) templ
 						return templ_7745c5c3_Err
 					}
 				}
-				if at := waitsFor(r); at != 0 {
+				if at := decisionDeadline(r); at != 0 {
 					templ_7745c5c3_Err = RelTime(c, at).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

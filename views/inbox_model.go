@@ -38,7 +38,7 @@ func (urls) Inbox() string { return "/" }
 
 // InboxList is the list of one kind of items.
 func (urls) InboxList(q InboxQuery) string {
-	return query("/", "only", string(q.Only), "after", idOrNone(q.After))
+	return query("/", "only", string(q.Only), "after", idText(q.After))
 }
 
 // NoticeAct is the target of forms for a notice: acknowledge, restore.

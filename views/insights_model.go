@@ -52,8 +52,8 @@ func (m *InsightsModel) rangeText() string {
 	return ""
 }
 
-// nothing reports whether there was no activity.
-func (m *InsightsModel) nothing() bool {
+// isEmpty reports whether there was no activity.
+func (m *InsightsModel) isEmpty() bool {
 	t := m.Total.StatRow
 	return t == (task.StatRow{}) && !m.queued()
 }
@@ -100,7 +100,7 @@ func (m *InsightsModel) throughput() chart.Data {
 	c := m.chart("Tasks", words, series, func(t *task.InsightTime) []float64 {
 		return []float64{float64(t.Created), float64(t.Done), float64(t.Canceled)}
 	})
-	c.Beside = true
+	c.SideBySide = true
 	return c
 }
 

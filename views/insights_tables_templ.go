@@ -158,7 +158,7 @@ func insightAgents(m *InsightsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = useCells(&g.StatRow).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = usageCells(&g.StatRow).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -241,7 +241,7 @@ func insightHead(about string, numbers ...string) templ.Component {
 	})
 }
 
-func useCells(r *task.StatRow) templ.Component {
+func usageCells(r *task.StatRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -429,7 +429,7 @@ func insightProjects(m *InsightsModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = useCells(r).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = usageCells(r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -525,7 +525,7 @@ func insightModels(m *InsightsModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = useCells(&m.Models[i]).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = usageCells(&m.Models[i]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

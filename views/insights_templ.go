@@ -205,7 +205,7 @@ func InsightsPage(c Chrome, m InsightsModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.nothing() {
+			if m.isEmpty() {
 				templ_7745c5c3_Err = insightsEmpty(c, &m).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

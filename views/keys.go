@@ -51,7 +51,7 @@ var commands = []Command{
 
 	{
 		Keys: "c", Label: "New task", Group: "Everywhere", Icon: "plus", Press: "[data-new-task]",
-		Href: URL.NewTask(""), Needs: writers,
+		Href: URL.NewTask(""), Needs: forWriters,
 	},
 	{Keys: "z", Label: "Undo", Group: "Everywhere", Icon: "rotate-ccw", Press: "[data-undo-decision], [data-undo], [data-plan-undo]"},
 	{Keys: "/", Label: "Search", Group: "Everywhere", Do: "search", Open: true},
@@ -69,32 +69,32 @@ var commands = []Command{
 	{Keys: "g s", Label: "Scheduler", Group: "Go to", Icon: "alarm-clock", Href: URL.Scheduler()},
 	{Label: "Agents", Icon: "bot", Href: URL.Agents()},
 	{Label: "Runs", Icon: "play", Href: "/runs"},
-	{Label: "New agent", Icon: "plus", Href: URL.NewAgent(), Needs: admins},
-	{Label: "Failed tasks to retry", Icon: "rotate-ccw", Href: URL.InboxList(InboxQuery{Only: task.WaitStuck}), Needs: writers},
-	{Label: "Pause all agents", Icon: "pause", Href: URL.SchedulerAct("pause"), Needs: writers},
-	{Label: "Stop everything", Icon: "circle-stop", Href: URL.SchedulerAct("stop-everything"), Needs: writers},
-	{Label: "Invite a person", Icon: "user", Href: URL.Settings("people") + "#name", Needs: admins},
+	{Label: "New agent", Icon: "plus", Href: URL.NewAgent(), Needs: forAdmins},
+	{Label: "Failed tasks to retry", Icon: "rotate-ccw", Href: URL.InboxList(InboxQuery{Only: task.WaitStuck}), Needs: forWriters},
+	{Label: "Pause all agents", Icon: "pause", Href: URL.SchedulerAct("pause"), Needs: forWriters},
+	{Label: "Stop everything", Icon: "circle-stop", Href: URL.SchedulerAct("stop-everything"), Needs: forWriters},
+	{Label: "Invite a person", Icon: "user", Href: URL.Settings("people") + "#name", Needs: forAdmins},
 	{Label: "Cost and tokens", Icon: "chart-column", Href: URL.Insights(InsightQuery{})},
 	{Label: "Saved views", Icon: "eye", Href: URL.Views()},
 	{Label: "Settings", Icon: "settings", Href: URL.Settings("")},
 	{Label: "Projects", Icon: "git-pull-request", Href: URL.Projects()},
 	{Label: "Merge queue", Icon: "git-pull-request", Href: URL.Merges("", 0), Needs: func(c Chrome) bool { return len(c.Projects) > 0 }},
-	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: admins},
-	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: people},
+	{Label: "People", Icon: "user", Href: URL.Settings("people"), Needs: forAdmins},
+	{Label: "Tokens", Icon: "key-round", Href: URL.Settings("tokens"), Needs: forPeople},
 	{Label: "Appearance and shortcuts", Icon: "sun-moon", Href: URL.Settings("appearance")},
-	{Label: "Schedule and limits of the server", Icon: "alarm-clock", Href: URL.Settings("server"), Needs: admins},
+	{Label: "Schedule and limits of the server", Icon: "alarm-clock", Href: URL.Settings("server"), Needs: forAdmins},
 	{Label: "Limits and budgets", Icon: "timer", Href: URL.Settings("limits")},
 	{Label: "About this server", Icon: "cpu", Href: URL.Settings("about")},
-	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: admins},
+	{Label: "Styleguide", Icon: "layout-list", Href: URL.Styleguide(), Needs: forAdmins},
 	{Label: "Documentation", Icon: "file-text", Href: URL.Manual("README", "")},
 	{Label: "JSON endpoints", Icon: "terminal", Href: URL.API()},
 }
 
-func admins(c Chrome) bool { return c.CanAdmin }
+func forAdmins(c Chrome) bool { return c.CanAdmin }
 
-func people(c Chrome) bool { return c.Role.May(task.Account) }
+func forPeople(c Chrome) bool { return c.Role.May(task.Account) }
 
-func writers(c Chrome) bool { return c.CanWrite }
+func forWriters(c Chrome) bool { return c.CanWrite }
 
 // keyGroups are the headings of the help.
 var keyGroups = []string{"Everywhere", "Go to", "Lists", "Tasks", "Review"}

@@ -255,26 +255,26 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.Under("labels")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("steps", "Steps (optional)", m.Steps, "One per line, 60 characters max. The agent can plan its own.",
-			m.Errors.Under("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors.FirstOf("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("links", "Links (optional)", m.Links,
-			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.Under("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
+			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.FirstOf("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = takeAlong(m).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = followUpLinks(m).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("blockedBy", "Blocked by (optional)", m.BlockedBy, "Task numbers, separated by spaces.",
-			m.Errors.Under("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors.FirstOf("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -342,8 +342,8 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 	})
 }
 
-// takeAlong chooses which links of the task that is followed the new one gets.
-func takeAlong(m NewTaskModel) templ.Component {
+// followUpLinks chooses which links of the task that is followed the new one gets.
+func followUpLinks(m NewTaskModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -182,7 +182,7 @@ func TestLivePartsSelectThemselves(t *testing.T) {
 	for _, p := range samplePages() {
 		page := nodes(t, renderHTML(t, p.comp))
 		var again strings.Builder
-		if err := p.comp.Render(ui.WithHeld(t.Context(), "something"), &again); err != nil {
+		if err := p.comp.Render(ui.WithKnownParts(t.Context(), "something"), &again); err != nil {
 			t.Fatal(err)
 		}
 		ids := map[string]bool{}

@@ -64,8 +64,8 @@ func (u urls) pauseAct(agent, act string) string {
 	return u.AgentAct(agent, act)
 }
 
-// pausedWho returns the name of what is paused.
-func pausedWho(p *task.Pause) string { return cmp.Or(p.Agent, "Taskyard") }
+// pausedName returns the name of what is paused.
+func pausedName(p *task.Pause) string { return cmp.Or(p.Agent, "Taskyard") }
 
 // pausedAgents returns the pauses of agents.
 func pausedAgents(ps task.Pauses) (list []task.Pause) {

@@ -47,8 +47,8 @@ func callText(p *task.Permission) string {
 	return p.Tool
 }
 
-// waitsFor returns when a pending decision expires, or 0.
-func waitsFor(r *task.Run) task.Time {
+// decisionDeadline returns when a pending decision expires, or 0.
+func decisionDeadline(r *task.Run) task.Time {
 	switch {
 	case r.Permission != nil:
 		return r.Permission.ExpiresAt
@@ -60,7 +60,7 @@ func waitsFor(r *task.Run) task.Time {
 
 // expiryText introduces the expiry, if there is one.
 func expiryText(r *task.Run) string {
-	if waitsFor(r) == 0 {
+	if decisionDeadline(r) == 0 {
 		return ""
 	}
 	return ", expires "

@@ -166,7 +166,7 @@ func permissionBody(c Chrome, d *ApprovalDetail) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Visible(titleOr(&d.Run)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Visible(taskTitle(&d.Run)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

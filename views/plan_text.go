@@ -27,8 +27,8 @@ type PlanUndo struct {
 	Act  string // value of the plan's form that undoes it
 }
 
-// undoFor is how long undoing a change of the plan is offered.
-const undoFor = 2 * 60 * 1000 // milliseconds
+// undoWindow is how long undoing a change of the plan is offered.
+const undoWindow = 2 * 60 * 1000 // milliseconds
 
 // FindUndo returns how to undo the newest change of a task's plan, if the actor
 // made it recently; events are oldest first.
@@ -40,7 +40,7 @@ func FindUndo(events []task.Event, actor string, now task.Time) *PlanUndo {
 		}
 		c := e.PlanChange()
 		switch {
-		case e.Actor != actor || now-e.At > undoFor:
+		case e.Actor != actor || now-e.At > undoWindow:
 		case e.Kind == task.EvStepRemoved:
 			return &PlanUndo{"Step " + strconv.Itoa(c.Step+1) + " was deleted: " + c.Title, "restore " + e.ID.String()}
 		case e.Kind == task.EvStepMoved:

@@ -25,7 +25,7 @@ type ProjectModel struct {
 	Form     ProjectForm
 	Archived bool
 	Findings []task.Finding // for the repository in the form; nil: not examined
-	Looked   bool           // someone has just requested them
+	Examined bool           // someone has just requested them
 	Changed  string         // changes by someone else in the meantime, or ""
 	Key      string         // idempotency key, kept after an error
 	Errors   ui.FieldErrors
@@ -115,8 +115,8 @@ var mergeMethods = [][2]string{
 	{string(task.MergeFF), "Fast-forward: only if the branch has not moved"},
 }
 
-// worst is the worst level of findings, "" for none.
-func worst(list []task.Finding) task.Level {
+// worstLevel is the worst level of findings, "" for none.
+func worstLevel(list []task.Finding) task.Level {
 	var level task.Level
 	for _, f := range list {
 		if level == "" || f.Level == task.LevelError || f.Level == task.LevelWarning && level == task.LevelOK {

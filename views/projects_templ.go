@@ -287,7 +287,7 @@ func projectRow(r *ProjectRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = levelSign(worst(r.Findings)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = levelSign(worstLevel(r.Findings)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -590,7 +590,7 @@ func fileComments(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		list := m.unplaced(f)
-		if len(list) > 0 || m.writesOn(c, f) {
+		if len(list) > 0 || m.hasCommentForm(c, f) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<div class=\"notes-in stack-8\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -601,7 +601,7 @@ func fileComments(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if m.writesOn(c, f) {
+			if m.hasCommentForm(c, f) {
 				templ_7745c5c3_Err = draftForm(c, m, "c", m.draftAbove(f.Path)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

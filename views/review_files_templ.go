@@ -488,7 +488,7 @@ func reviewFile(c Chrome, m *ReviewModel, f *ReviewFile) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = ui.Visible(capital(f.Note)).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Visible(capitalize(f.Note)).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

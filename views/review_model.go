@@ -224,9 +224,9 @@ func (m *ReviewModel) unplaced(f *ReviewFile) []*task.ReviewComment {
 	return list
 }
 
-// writesOn reports whether the comment form is open above the lines: for the
+// hasCommentForm reports whether the comment form is open above the lines: for the
 // whole file, or for a line that is not shown.
-func (m *ReviewModel) writesOn(c Chrome, f *ReviewFile) bool {
+func (m *ReviewModel) hasCommentForm(c Chrome, f *ReviewFile) bool {
 	q := m.Query
 	return m.commentable(c) && q.Path == f.Path && (q.Form || q.Line > 0 && !f.places()[place(q.Side, q.Line)])
 }
@@ -279,7 +279,7 @@ func (m *ReviewModel) draftProblem(at task.ReviewComment) string {
 	}
 	for _, field := range []string{"", "text", "line", "side", "path", "excerpt"} {
 		if p := m.Errors[field]; p != "" {
-			return capital(strings.TrimSpace(field + " " + p))
+			return capitalize(strings.TrimSpace(field + " " + p))
 		}
 	}
 	return "It cannot be saved."

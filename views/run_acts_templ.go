@@ -263,9 +263,9 @@ func runActs(c Chrome, m *RunModel) templ.Component {
 	})
 }
 
-// runAsks shows what a run waits for, with the decision where it can be made
+// runRequests shows what a run waits for, with the decision where it can be made
 // here.
-func runAsks(c Chrome, m *RunModel) templ.Component {
+func runRequests(c Chrome, m *RunModel) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -289,7 +289,7 @@ func runAsks(c Chrome, m *RunModel) templ.Component {
 		r := &m.Run
 		if r.State() == (task.State{Status: task.RunPending, Phase: task.PhaseApproval}) {
 			if r.PendingDecision != nil {
-				templ_7745c5c3_Err = heldState(c, r).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = pendingState(c, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -18,8 +18,8 @@ type RunMessages struct {
 // last returns the displayed messages.
 func (s *RunMessages) last() []task.RunMessage { return s.List[max(0, len(s.List)-shownMessages):] }
 
-// takesNoMessages reports whether the run is working but accepts no messages.
-func (m *RunModel) takesNoMessages() bool {
+// refusesMessages reports whether the run is working but accepts no messages.
+func (m *RunModel) refusesMessages() bool {
 	return m.Run.Status == task.RunRunning && m.Messages.Closed != ""
 }
 

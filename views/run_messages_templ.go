@@ -108,7 +108,7 @@ func runMessages(c Chrome, m *RunModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if c.CanWrite && m.takesNoMessages() {
+		if c.CanWrite && m.refusesMessages() {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted small\">This run ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -152,7 +152,7 @@ func runPill(r *task.Run, now task.Time) (class, words string) {
 	switch r.Status {
 	case task.RunPending:
 		if h := r.PendingDecision; h != nil {
-			return "", capital(decisionWord(h.Decision)) + " just now"
+			return "", capitalize(decisionWord(h.Decision)) + " just now"
 		}
 		if r.Phase == task.PhaseApproval {
 			return "warn", "Waits for approval"

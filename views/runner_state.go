@@ -32,7 +32,7 @@ func notReady(lack task.RunnerLack) (class, words string) {
 func runnerNote(a *task.Agent, r *task.RunnerInfo) string {
 	switch {
 	case a.PullOnly && a.PullReason != "":
-		return capital(a.PullReason) + "."
+		return capitalize(a.PullReason) + "."
 	case r != nil && r.Kind == "worker":
 		return "It cannot work on projects with a repository, which workers cannot reach."
 	}

@@ -59,11 +59,11 @@ type WakeRow struct {
 	Last         task.Time
 }
 
-// lateBeat is the age of a heartbeat that needs attention: three are missing.
-const lateBeat = 30 * time.Second
+// lateHeartbeat is the age of a heartbeat that needs attention: three are missing.
+const lateHeartbeat = 30 * time.Second
 
 func (m *SchedulerModel) late(r *task.Run, now task.Time) bool {
-	return now.Sub(r.HeartbeatAt) > lateBeat
+	return now.Sub(r.HeartbeatAt) > lateHeartbeat
 }
 
 // processText describes where a run is executed.

@@ -23,7 +23,7 @@ func (m SearchModel) hit(t *task.Task) task.Hit {
 	return task.Hit{Title: []task.Span{{Text: t.Title}}}
 }
 
-func (m SearchModel) none() bool {
+func (m SearchModel) isEmpty() bool {
 	return m.Query != "" && len(m.Places)+len(m.Agents)+len(m.Tasks)+len(m.Old) == 0
 }
 

@@ -16,8 +16,8 @@ type ServerModel struct {
 	Servers  []task.Server // servers on the database; none: only one is possible
 }
 
-// ofOneServer explains which of several servers the settings apply to.
-func ofOneServer(servers []task.Server) string {
+// serverScopeText explains which of several servers the settings apply to.
+func serverScopeText(servers []task.Server) string {
 	address := ""
 	for _, s := range servers {
 		if s.This {

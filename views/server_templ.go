@@ -57,9 +57,9 @@ func ServerPage(c Chrome, m ServerModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(ofOneServer(m.Servers))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(serverScopeText(m.Servers))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/server.templ`, Line: 14, Col: 46}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/server.templ`, Line: 14, Col: 50}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -307,9 +307,9 @@ func settingField(m *ServerModel, s task.Setting) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var15 string
-					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(capital(settingWord(v)))
+					templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(capitalize(settingWord(v)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/server.templ`, Line: 44, Col: 80}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/server.templ`, Line: 44, Col: 83}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 					if templ_7745c5c3_Err != nil {
@@ -415,7 +415,7 @@ func settingField(m *ServerModel, s task.Setting) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Field(s.Key, capital(s.About), settingHint(s), m.Errors[s.Key]).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(s.Key, capitalize(s.About), settingHint(s), m.Errors[s.Key]).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

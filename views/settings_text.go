@@ -28,8 +28,8 @@ func roleText(r task.Role) string {
 	return string(r)
 }
 
-// wrongIf returns the problem if it belongs to this field.
-func wrongIf(wrong, field, problem string) string {
+// problemOf returns the problem if it belongs to this field.
+func problemOf(wrong, field, problem string) string {
 	if wrong == field {
 		return problem
 	}

@@ -41,7 +41,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	short("Task tools", cmp.Or(a.TaskTools, "few"), cmp.Or(b.TaskTools, "few"))
 	short("Network", onOff(a.Network), onOff(b.Network))
 	short("Environment", cmp.Or(strings.Join(a.Env, ", "), "nothing"), cmp.Or(strings.Join(b.Env, ", "), "nothing"))
-	short("Continues", cmp.Or(runOrNone(a.Continues), "nothing"), cmp.Or(runOrNone(b.Continues), "nothing"))
+	short("Continues", cmp.Or(runText(a.Continues), "nothing"), cmp.Or(runText(b.Continues), "nothing"))
 	short("Depth", strconv.Itoa(a.Depth), strconv.Itoa(b.Depth))
 	short("Time limit", ui.LimitSpan(a.Limits.TimeoutSeconds), ui.LimitSpan(b.Limits.TimeoutSeconds))
 	short("Idle limit", ui.LimitSpan(a.Limits.IdleTimeoutSeconds), ui.LimitSpan(b.Limits.IdleTimeoutSeconds))
@@ -56,7 +56,7 @@ func specChanges(a, b task.Spec) (list []specChange) {
 	return list
 }
 
-func runOrNone(id task.ID) string {
+func runText(id task.ID) string {
 	if id == 0 {
 		return ""
 	}

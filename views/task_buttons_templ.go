@@ -213,7 +213,7 @@ func taskButtons(c Chrome, m TaskModel) templ.Component {
 				}
 			}
 		}
-		if m.may(c) {
+		if m.isEditable(c) {
 			templ_7745c5c3_Err = taskMenu(c, m).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -269,7 +269,7 @@ func CancelPage(c Chrome, m CancelModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 templ.SafeURL
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(c.wayBack(URL.Task(m.Task.ID)))
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(c.backURL(URL.Task(m.Task.ID)))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/task_forms.templ`, Line: 44, Col: 68}
 			}
@@ -436,7 +436,7 @@ func EditPage(c Chrome, m EditModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.Under("labels")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -446,7 +446,7 @@ func EditPage(c Chrome, m EditModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = FormEnd("primary", "Save", c.wayBack(URL.Task(m.Task.ID))).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = FormEnd("primary", "Save", c.backURL(URL.Task(m.Task.ID))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -153,7 +153,7 @@ func linksTab(c Chrome, m TaskModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if m.may(c) {
+			if m.isEditable(c) {
 				templ_7745c5c3_Err = linkPanel(c, m, i, r).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -45,8 +45,8 @@ type TaskModel struct {
 	Entries     TaskEntries
 }
 
-// Lacks reports whether the form of the entries is no longer on the page.
-func (m TaskModel) Lacks(e TaskEntries) bool {
+// IsFormGone reports whether the form of the entries is no longer on the page.
+func (m TaskModel) IsFormGone(e TaskEntries) bool {
 	return m.Task.Status.Archived() || e.Reply != "" && m.Question == nil ||
 		e.StepAt > len(m.Task.Steps) || e.ResourceAt > len(m.Task.Resources)
 }
@@ -160,8 +160,8 @@ func (m TaskModel) openRun() *task.Run {
 	return nil
 }
 
-// may reports whether the viewer may change this task.
-func (m TaskModel) may(c Chrome) bool { return c.CanWrite && !m.Task.Status.Archived() }
+// isEditable reports whether the viewer may change this task.
+func (m TaskModel) isEditable(c Chrome) bool { return c.CanWrite && !m.Task.Status.Archived() }
 
 func (m TaskModel) active(c Chrome) bool { return c.CanWrite && m.Task.Status == task.Active }
 
@@ -202,8 +202,8 @@ func stepClass(s task.Step, current bool) string {
 	return ""
 }
 
-// flipped returns the value of a step's form: the opposite of its state.
-func flipped(done bool) string { return strconv.FormatBool(!done) }
+// oppositeValue returns the value of a step's form: the opposite of its state.
+func oppositeValue(done bool) string { return strconv.FormatBool(!done) }
 
 // messageVerb describes a message, after its author's name.
 func messageVerb(k task.MessageKind) string {
@@ -262,7 +262,7 @@ func (m TaskModel) feedID() string {
 	return "feed"
 }
 
-func besideKey(rel string) string {
+func neighborKeyHint(rel string) string {
 	if rel == "prev" {
 		return " ([)"
 	}
@@ -287,8 +287,8 @@ func (m TaskModel) resourceEntry(i int, r task.Resource) (task.Resource, ui.Fiel
 	return r, nil
 }
 
-// shows are the filters of the stream.
-var shows = [][2]string{{"", "All"}, {"comments", "Comments"}, {"changes", "Changes"}, {"runs", "Runs"}}
+// streamFilters are the filters of the stream.
+var streamFilters = [][2]string{{"", "All"}, {"comments", "Comments"}, {"changes", "Changes"}, {"runs", "Runs"}}
 
 func nothingShown(show string) string {
 	switch show {

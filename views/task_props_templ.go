@@ -132,7 +132,7 @@ func ownerProp(c Chrome, m TaskModel) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if !m.may(c) {
+		if !m.isEditable(c) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<a class=\"prop-link\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -346,7 +346,7 @@ func priorityProp(c Chrome, m TaskModel) templ.Component {
 			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if m.may(c) {
+		if m.isEditable(c) {
 			templ_7745c5c3_Var16 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -424,7 +424,7 @@ func labelsProp(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.may(c) {
+		if m.isEditable(c) {
 			now := strings.Join(m.Task.Labels, " ")
 			templ_7745c5c3_Var19 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -450,7 +450,7 @@ func labelsProp(c Chrome, m TaskModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = LabelsField(m.entry("labels", now), m.Entries.Errors.Under("labels")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = LabelsField(m.entry("labels", now), m.Entries.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -462,7 +462,7 @@ func labelsProp(c Chrome, m TaskModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = propPanel(m, "labels", "change the labels", pencilOr(len(m.Task.Labels) > 0, "None")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = propPanel(m, "labels", "change the labels", pencilOrText(len(m.Task.Labels) > 0, "None")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -471,7 +471,7 @@ func labelsProp(c Chrome, m TaskModel) templ.Component {
 	})
 }
 
-func pencilOr(pencil bool, text string) templ.Component {
+func pencilOrText(pencil bool, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -575,7 +575,7 @@ func projectProp(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if m.may(c) && m.Task.OpenRunID == 0 && m.Task.Awaits == "" && len(c.Projects) > 0 {
+		if m.isEditable(c) && m.Task.OpenRunID == 0 && m.Task.Awaits == "" && len(c.Projects) > 0 {
 			templ_7745c5c3_Var26 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 				templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -612,7 +612,7 @@ func projectProp(c Chrome, m TaskModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = propPanel(m, "project", "change the project", pencilOr(m.Task.Project != "", "None")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = propPanel(m, "project", "change the project", pencilOrText(m.Task.Project != "", "None")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

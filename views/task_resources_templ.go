@@ -35,7 +35,7 @@ func resourceSection(c Chrome, m TaskModel) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if m.may(c) && len(m.Task.Resources) > 0 {
+		if m.isEditable(c) && len(m.Task.Resources) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<a class=\"small\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -199,7 +199,7 @@ func addResourceForm(c Chrome, m TaskModel) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if m.may(c) {
+		if m.isEditable(c) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<details class=\"add-resource\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -117,8 +117,8 @@ func runReason(r *task.Run) string {
 	return r.Reason
 }
 
-// capital capitalizes a word.
-func capital(s string) string {
+// capitalize capitalizes a word.
+func capitalize(s string) string {
 	if s == "" {
 		return ""
 	}

@@ -82,7 +82,7 @@ type RunPart = task.TranscriptQuery
 
 // RunPart is a run's page with a part of its transcript.
 func (u urls) RunPart(run task.ID, q RunPart) string {
-	to := query(u.Run(run), "type", q.Kind, "q", q.Text, "before", idOrNone(q.Before), "at", idOrNone(q.At))
+	to := query(u.Run(run), "type", q.Kind, "q", q.Text, "before", idText(q.Before), "at", idText(q.At))
 	if q.At != 0 {
 		return to + "#m" + q.At.String()
 	}

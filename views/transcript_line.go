@@ -40,7 +40,7 @@ func (m *RunLineModel) title() string {
 	case "tool_result":
 		return "Answer of a tool"
 	case "error", "log", "result":
-		return capital(m.Line.Type)
+		return capitalize(m.Line.Type)
 	}
 	return "What the agent said"
 }
@@ -78,7 +78,7 @@ func termIf(yes bool) string {
 }
 
 // cutNotice describes what is omitted from a text.
-func cutNotice(p shown) string {
+func cutNotice(p excerptText) string {
 	switch {
 	case p.Before && p.After:
 		return "Its start and its end are left out here."

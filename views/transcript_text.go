@@ -22,15 +22,15 @@ const (
 	cutAhead = 200 // characters before the first match
 )
 
-// shown is the initially displayed part of a text.
-type shown struct {
+// excerptText is the initially displayed part of a text.
+type excerptText struct {
 	Text          string
 	Before, After bool // text is omitted there
 }
 
 // shownPart truncates a text, to its start or around its first match.
-func shownPart(s, query string) shown {
-	p := shown{Text: s}
+func shownPart(s, query string) excerptText {
+	p := excerptText{Text: s}
 	if at := ui.FoldIndex(s, query); query != "" && at > cutChars-cutAhead {
 		from := at - cutAhead
 		for !utf8.RuneStart(s[from]) {

@@ -69,7 +69,7 @@ func (u urls) CheckLog(id, check task.ID) string { return u.Task(id) + "/checks/
 // Merges is the merge queue of a project, "": all; before is the start of a
 // later page of finished merges, 0 for the first.
 func (urls) Merges(project string, before task.ID) string {
-	return query("/merges", "project", project, "before", idOrNone(before))
+	return query("/merges", "project", project, "before", idText(before))
 }
 
 // Projects is the list of projects.

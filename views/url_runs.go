@@ -20,11 +20,11 @@ type RunQuery struct {
 
 // Runs is the list of runs, filtered.
 func (urls) Runs(q RunQuery) string {
-	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idOrNone(q.Task),
-		"since", q.Since, "from", q.From, "to", q.To, "before", idOrNone(q.Before))
+	return query("/runs", "status", q.Status, "agent", q.Agent, "task", idText(q.Task),
+		"since", q.Since, "from", q.From, "to", q.To, "before", idText(q.Before))
 }
 
-func idOrNone(id task.ID) string {
+func idText(id task.ID) string {
 	if id == 0 {
 		return ""
 	}

@@ -20,7 +20,7 @@ type TaskView struct {
 // TaskView is the page of a task with a tab and a filter.
 func (u urls) TaskView(id task.ID, v TaskView) string {
 	return query(u.Task(id), "tab", v.Tab, "show", v.Show, "before", v.Before, "since", v.Since,
-		"after", idOrNone(v.After), "step", numberOrNone(max(v.Step, 0)))
+		"after", idText(v.After), "step", numberOrNone(max(v.Step, 0)))
 }
 
 // ResourceAt is the target of forms that change a resource; index is 0-based.

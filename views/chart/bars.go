@@ -13,27 +13,27 @@ type Series struct{ Name, Class string }
 // Row is one point in time of a chart: the value of each series. NaN means not
 // measured.
 type Row struct {
-	Name   string // long name, capitalized: "Monday, 2 March"
-	Short  string // short name below the chart: "2 Mar"
-	Values []float64
-	About  bool     // some of it is estimated
-	Link   string   // of the whole row, or ""
-	Links  []string // of each value, if they have links
-	Chosen bool     // the page shows this row
+	Name     string // long name, capitalized: "Monday, 2 March"
+	Short    string // short name below the chart: "2 Mar"
+	Values   []float64
+	About    bool     // some of it is estimated
+	Link     string   // of the whole row, or ""
+	Links    []string // of each value, if they have links
+	Selected bool     // the page shows this row
 }
 
 // Data is a chart of numbers over time, oldest first.
 type Data struct {
-	Title  string
-	Label  string // what it shows, as a sentence
-	Head   string // heading of the time column: "Day"
-	Series []Series
-	Rows   []Row
-	Linked bool // rows may have links
-	Beside bool // bars are side by side, not stacked
-	Note   string
-	Unit   func(float64) string // formats a number; nil: unchanged
-	lines  bool                 // drawn as lines: sums are meaningless
+	Title      string
+	Label      string // what it shows, as a sentence
+	Head       string // heading of the time column: "Day"
+	Series     []Series
+	Rows       []Row
+	Linked     bool // rows may have links
+	SideBySide bool // bars are side by side, not stacked
+	Note       string
+	Unit       func(float64) string // formats a number; nil: unchanged
+	lines      bool                 // drawn as lines: sums are meaningless
 }
 
 // The geometry of a chart: the width of a row and the total height. Browsers
@@ -104,7 +104,7 @@ func (c *Data) sum(i int) string {
 
 // scale formats the number at the top edge.
 func (c *Data) scale() string {
-	if top := c.top(!c.lines && !c.Beside); top > 0 {
+	if top := c.top(!c.lines && !c.SideBySide); top > 0 {
 		return c.write(top)
 	}
 	return ""
@@ -122,12 +122,12 @@ type bar struct{ X, Y, W, H, Class, Link, Label string }
 // bars returns the rectangles of one row; a number above 0 is never invisible.
 func (c *Data) bars(row int) (list []bar) {
 	r := &c.Rows[row]
-	top := max(c.top(!c.Beside), 1e-9)
+	top := max(c.top(!c.SideBySide), 1e-9)
 	width, left := 8.0, float64(row*chartStep)+1
 	if len(c.Rows) < 15 { // few bars need not be very wide
 		width, left = 4, float64(row*chartStep)+3
 	}
-	if c.Beside {
+	if c.SideBySide {
 		width /= float64(len(c.Series))
 	}
 	y := float64(chartHeight)
@@ -137,7 +137,7 @@ func (c *Data) bars(row int) (list []bar) {
 		}
 		h := max(v/top*(chartHeight-4), 1.5)
 		b := bar{W: coord(width), H: coord(h), Class: c.Series[i].Class, Label: r.Name + ": " + c.cell(r, i) + " " + c.Series[i].Name}
-		if c.Beside {
+		if c.SideBySide {
 			b.X, b.Y = coord(left+float64(i)*width), coord(chartHeight-h)
 		} else {
 			y -= h

@@ -12,30 +12,30 @@ import (
 	"github.com/a-h/templ"
 )
 
-// maxHeld bounds how many parts of a page a browser may report as held.
-const maxHeld = 1000
+// maxKnownParts bounds how many parts of a page a browser may report as held.
+const maxKnownParts = 1000
 
-type heldKey struct{}
+type knownPartsKey struct{}
 
 var partSeed = maphash.MakeSeed()
 
-// WithHeld returns a context for rendering a page of which the browser already
+// WithKnownParts returns a context for rendering a page of which the browser already
 // has some parts: versions separated by spaces, as Part writes them to
 // data-part.
-func WithHeld(ctx context.Context, versions string) context.Context {
+func WithKnownParts(ctx context.Context, versions string) context.Context {
 	list := strings.Fields(versions)
-	if len(list) == 0 || len(list) > maxHeld {
+	if len(list) == 0 || len(list) > maxKnownParts {
 		return ctx
 	}
-	held := make(map[string]bool, len(list))
+	known := make(map[string]bool, len(list))
 	for _, v := range list {
-		held[v] = true
+		known[v] = true
 	}
-	return context.WithValue(ctx, heldKey{}, held)
+	return context.WithValue(ctx, knownPartsKey{}, known)
 }
 
-// Holds reports whether the browser already has the page and requests updates.
-func Holds(ctx context.Context) bool { return ctx.Value(heldKey{}) != nil }
+// IsUpdate reports whether the browser already has the page and requests updates.
+func IsUpdate(ctx context.Context) bool { return ctx.Value(knownPartsKey{}) != nil }
 
 // Part is an element that is sent only once: when a live part refetches the
 // page, it contains an empty element with data-same instead, if the browser has
@@ -73,7 +73,7 @@ func drawPart(ctx context.Context, b *bytes.Buffer, attrs templ.Attributes) erro
 }
 
 func writePart(ctx context.Context, w io.Writer, tag, head string, p drawnPart) error {
-	if held, _ := ctx.Value(heldKey{}).(map[string]bool); held[p.version] {
+	if known, _ := ctx.Value(knownPartsKey{}).(map[string]bool); known[p.version] {
 		_, err := io.WriteString(w, head+"same></"+tag+">")
 		return err
 	}

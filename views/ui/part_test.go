@@ -13,7 +13,7 @@ import (
 
 func renderPart(t *testing.T, held, inner string) string {
 	t.Helper()
-	ctx := templ.WithChildren(WithHeld(t.Context(), held), templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+	ctx := templ.WithChildren(WithKnownParts(t.Context(), held), templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, inner)
 		return err
 	}))
@@ -51,7 +51,7 @@ func TestAnUnchangedPartIsNotSentAgain(t *testing.T) {
 		{"another text after it", held, now + "!", false},
 		{"the client has another version", "aaaaaaaa", now, false},
 		{"the client has no version", "", now, false},
-		{"the client has more versions than a page has parts", strings.Repeat("aaaaaaaa ", maxHeld) + version(first), now, false},
+		{"the client has more versions than a page has parts", strings.Repeat("aaaaaaaa ", maxKnownParts) + version(first), now, false},
 	} {
 		got := renderPart(t, c.held, c.inner)
 		if c.same != (got == `<li id="t-1" data-same></li>`) {
@@ -69,7 +69,7 @@ func TestACachedPartIsRenderedOncePerStateAndKey(t *testing.T) {
 	drawn := 0
 	ask := func(gen uint64, second int64, key any, held string) string {
 		t.Helper()
-		ctx := templ.WithChildren(WithHeld(t.Context(), held), templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		ctx := templ.WithChildren(WithKnownParts(t.Context(), held), templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 			drawn++
 			_, err := io.WriteString(w, strconv.Itoa(drawn))
 			return err

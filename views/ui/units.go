@@ -37,9 +37,9 @@ func Money(usd float64) string {
 	return USD(usd)
 }
 
-// Took formats the duration of a job; jobs often take less than a tenth of a
+// JobDuration formats the duration of a job; jobs often take less than a tenth of a
 // second.
-func Took(d time.Duration) string {
+func JobDuration(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
 	}

@@ -25,7 +25,7 @@ func VisibleText(s string) []Segment {
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		name := hiddenName(r, s[i:i+size])
-		if name != "" && belongs(before, r, s[i+size:]) {
+		if name != "" && isPartOfText(before, r, s[i+size:]) {
 			name = ""
 		}
 		before = r
@@ -46,20 +46,20 @@ func VisibleText(s string) []Segment {
 	return list
 }
 
-// belongs reports whether r, which does not print, belongs to printed text: as
+// isPartOfText reports whether r, which does not print, belongs to printed text: as
 // a Windows line ending, the style of an emoji or keycap, or the joiner between
 // two emoji.
-func belongs(before, r rune, rest string) bool {
+func isPartOfText(before, r rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch r {
 	case '\r':
 		return next == '\n'
 	case emojiStyle, emojiStyle - 1:
-		return pictures(before) || next == keycap && strings.ContainsRune("0123456789#*", before)
+		return isPictograph(before) || next == keycap && strings.ContainsRune("0123456789#*", before)
 	case joiner:
-		return (pictures(before) || before == emojiStyle) && pictures(next) || joining(before) && joining(next)
+		return (isPictograph(before) || before == emojiStyle) && isPictograph(next) || usesJoiners(before) && usesJoiners(next)
 	case nonJoiner:
-		return joining(before) && joining(next)
+		return usesJoiners(before) && usesJoiners(next)
 	}
 	return false
 }
@@ -71,15 +71,15 @@ const (
 	keycap     = 0x20e3
 )
 
-// pictures reports whether a character is a symbol that may be displayed as an
+// isPictograph reports whether a character is a symbol that may be displayed as an
 // emoji.
-func pictures(r rune) bool {
+func isPictograph(r rune) bool {
 	return unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) && r >= 0x1f3fb || unicode.Is(unicode.Sm, r) && r >= 0x2190 && r <= 0x2b55
 }
 
-// joining reports whether a character belongs to a script that uses the two
+// usesJoiners reports whether a character belongs to a script that uses the two
 // joiners between its letters, such as Persian and Hindi.
-func joining(r rune) bool {
+func usesJoiners(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari,
 		unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,
 		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer)

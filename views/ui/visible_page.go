@@ -20,7 +20,7 @@ import (
 // field names its hidden characters. A page without such characters is returned
 // unchanged.
 func MarkHidden(page []byte) []byte {
-	if !hides(page) {
+	if !mayHideCharacter(page) {
 		return page
 	}
 	m := hiddenMarker{out: bytes.NewBuffer(make([]byte, 0, len(page)+len(page)/8))}
@@ -35,12 +35,12 @@ func MarkHidden(page []byte) []byte {
 	}
 }
 
-// hides reports whether a page may contain a hidden character. It reads every
+// mayHideCharacter reports whether a page may contain a hidden character. It reads every
 // byte of every page, and examines everything that is not plain text more
 // closely.
-func hides(page []byte) bool {
+func mayHideCharacter(page []byte) bool {
 	for i := 0; ; {
-		for i+8 <= len(page) && allPlain(binary.LittleEndian.Uint64(page[i:])) {
+		for i+8 <= len(page) && allPlainBytes(binary.LittleEndian.Uint64(page[i:])) {
 			i += 8
 		}
 		for i < len(page) && plainByte[page[i]] {
@@ -68,10 +68,10 @@ func hides(page []byte) bool {
 	}
 }
 
-// allPlain reports whether eight bytes are certainly all plain: each is ASCII,
+// allPlainBytes reports whether eight bytes are certainly all plain: each is ASCII,
 // at least a space, not DEL and not '&'. For every other byte, the highest bit
 // is set in one of the four words; a carry can only set more.
-func allPlain(w uint64) bool {
+func allPlainBytes(w uint64) bool {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
 	amp := w ^ '&'*each
 	return (w|(w-' '*each)|(w+each)|(amp-each)&^amp)&highest == 0
@@ -120,13 +120,13 @@ func (m *hiddenMarker) start(name string, closed bool, raw string) {
 	case name == "script", name == "style", name == "textarea", name == "title", name == "option":
 		m.raw = name
 	}
-	if !hides([]byte(raw)) {
+	if !mayHideCharacter([]byte(raw)) {
 		m.out.WriteString(raw)
 		return
 	}
 	m.out.WriteString(shownAttrs().ReplaceAllStringFunc(raw, func(attr string) string {
 		at := strings.IndexByte(attr, '"') + 1
-		return attr[:at] + templ.EscapeString(named(html.UnescapeString(attr[at:len(attr)-1]))) + `"`
+		return attr[:at] + templ.EscapeString(nameHidden(html.UnescapeString(attr[at:len(attr)-1]))) + `"`
 	}))
 	if v := fieldValue().FindStringSubmatch(raw); name == "input" && v != nil && !unseenField().MatchString(raw) {
 		m.note(hiddenIn(html.UnescapeString(v[1])))
@@ -180,8 +180,8 @@ func (m *hiddenMarker) text(raw string) {
 	}
 }
 
-// named returns a text with its hidden characters named.
-func named(s string) string {
+// nameHidden returns a text with its hidden characters named.
+func nameHidden(s string) string {
 	var b strings.Builder
 	for _, seg := range VisibleText(s) {
 		b.WriteString(seg.Text)
