@@ -173,25 +173,25 @@ func (b *bench) addFinished(p *peerPlace, name string, l lap) {
 func newFinisher(ctx context.Context, svc *service.Service, callers int) func(int, int64) error {
 	agent := queues[0]
 	actor := task.Actor{Name: agent, Role: task.RoleAgent}
-	held := make([]task.ID, callers)
+	claimed := make([]task.ID, callers)
 	return func(i int, _ int64) error {
-		if held[i] == 0 {
+		if claimed[i] == 0 {
 			list, err := svc.Signup(ctx, actor, agent, 1)
 			if err != nil || len(list) == 0 {
 				return errors.Join(err, errEmpty)
 			}
-			held[i] = list[0].ID
+			claimed[i] = list[0].ID
 			return nil
 		}
-		done, err := svc.CompleteAndSignup(ctx, actor, agent, held[i], "done", 0)
+		done, err := svc.CompleteAndSignup(ctx, actor, agent, claimed[i], "done", 0)
 		if err != nil {
 			return err
 		}
-		held[i] = 0
+		claimed[i] = 0
 		if done.Task == nil {
 			return errEmpty
 		}
-		held[i] = done.Task.ID
+		claimed[i] = done.Task.ID
 		return nil
 	}
 }

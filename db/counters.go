@@ -89,13 +89,13 @@ func (tx *Tx) countTask(owner string, status task.Status, by int) {
 // recount moves a task that changes now to the count of its new owner and
 // status; "" keeps what it has. It returns the owner it had, and its project.
 func (tx *Tx) recount(id task.ID, owner string, status task.Status) (before, project string, err error) {
-	var was task.Status
-	err = tx.row("SELECT owner, status, project FROM tasks WHERE id = ?", id).Scan(&before, &was, &project)
+	var oldStatus task.Status
+	err = tx.row("SELECT owner, status, project FROM tasks WHERE id = ?", id).Scan(&before, &oldStatus, &project)
 	if ok, err := optional(err); err != nil || !ok {
 		return before, project, err // the statement that follows changes no row
 	}
-	tx.countTask(before, was, -1)
-	tx.countTask(cmp.Or(owner, before), cmp.Or(status, was), 1)
+	tx.countTask(before, oldStatus, -1)
+	tx.countTask(cmp.Or(owner, before), cmp.Or(status, oldStatus), 1)
 	return before, project, nil
 }
 

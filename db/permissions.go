@@ -48,12 +48,12 @@ func (rx *Rx) RunsAwaitingPermission(limit int) ([]*task.Run, error) {
 func (rx *Rx) runsAwaitingPermission(cond string, args ...any) ([]*task.Run, error) {
 	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
 		cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
-	asked, err := collect(rows, err, scanPermission)
+	permissions, err := collect(rows, err, scanPermission)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*task.Run, 0, len(asked))
-	for _, p := range asked {
+	list := make([]*task.Run, 0, len(permissions))
+	for _, p := range permissions {
 		r, err := rx.Run(p.Run)
 		if err != nil {
 			return nil, err

@@ -4,9 +4,9 @@ import "taskyard/task"
 
 // ArrangeSteps turns the plan was into the plan now: rows that differ are
 // written, rows are added or taken off at the end. A link moves with its step.
-func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
+func (tx *Tx) ArrangeSteps(id task.ID, before, now []task.Step) error {
 	// A subtask is linked once, half-way too.
-	for i, s := range was {
+	for i, s := range before {
 		if s.TaskID != 0 && (i >= len(now) || now[i] != s) {
 			if err := tx.do("UPDATE steps SET subtask_id = NULL WHERE task_id = ? AND position = ?", id, i); err != nil {
 				return err
@@ -15,7 +15,7 @@ func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
 	}
 	for i, s := range now {
 		switch {
-		case i >= len(was):
+		case i >= len(before):
 			if err := tx.InsertStep(id, i, s); err != nil {
 				return err
 			}
@@ -25,7 +25,7 @@ func (tx *Tx) ArrangeSteps(id task.ID, was, now []task.Step) error {
 			if err := tx.LinkStep(id, i, s.TaskID); err != nil {
 				return err
 			}
-		case was[i] != s:
+		case before[i] != s:
 			if err := tx.do("UPDATE steps SET title = ?, details = ?, done = ?, subtask_id = ? WHERE task_id = ? AND position = ?",
 				s.Title, s.Details, s.Done, nullZero(s.TaskID), id, i); err != nil {
 				return err

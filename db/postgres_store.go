@@ -314,8 +314,8 @@ func (d *DB) liveConn(c *conn) (*conn, error) {
 	if !ok {
 		return c, nil
 	}
-	was := s.used
-	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.primaries.isFormer(c) && (s.used.Sub(was) < time.Second || s.c.Ping(background) == nil) {
+	lastUsed := s.used
+	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.primaries.isFormer(c) && (s.used.Sub(lastUsed) < time.Second || s.c.Ping(background) == nil) {
 		return c, nil
 	}
 	for again := 0; ; again++ {

@@ -26,13 +26,13 @@ var runBrief = strings.Replace(runCols, "coalesce(r.spec, '')", "''", 1)
 
 func scanRun(s rowScanner) (*task.Run, error) {
 	r, a := &task.Run{}, task.Approval{}
-	var artifacts, usage, limits, spec, ask, held string
+	var artifacts, usage, limits, spec, ask, decision string
 	err := s.Scan(&r.ID, &r.TaskID, &r.TaskTitle, &r.Agent, &r.Status, &r.Phase, &r.Cause, &r.AskedBy, &r.Attempt,
 		&r.RetryOf, &r.Depth, &r.Reason, &r.Summary, &artifacts, &usage, &limits, &r.Model, &r.DefinitionHash, &spec, &a.Version,
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
 		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.ReportedEvents, &r.ReportedBytes, &r.Session,
-		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &held, &r.Why, &r.News, &r.Server)
+		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &decision, &r.Why, &r.News, &r.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 	for _, f := range []struct {
 		text string
 		to   any
-	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}, {held, &r.PendingDecision}} {
+	}{{artifacts, &r.Artifacts}, {usage, &r.Usage}, {limits, &r.Limits}, {spec, &r.Spec}, {ask, &r.Ask}, {decision, &r.PendingDecision}} {
 		if f.text == "" {
 			continue
 		}

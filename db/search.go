@@ -88,7 +88,7 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	if err != nil {
 		return nil, err
 	}
-	said, err := r.lineMatches(f, terms, before, limit)
+	commented, err := r.lineMatches(f, terms, before, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	if err != nil {
 		return nil, err
 	}
-	return merge(merge(own, said, limit), long, limit), nil
+	return merge(merge(own, commented, limit), long, limit), nil
 }
 
 // longMatches are the tasks with texts in several parts: the words may appear

@@ -25,14 +25,14 @@ const (
 
 // countUse adds to today's sums what a run used more than r.Usage.
 func (tx *Tx) countUse(r *task.Run, ended int, now task.Usage) error {
-	was := r.Usage
+	before := r.Usage
 	return tx.do(`INSERT INTO usage_days AS d (day, agent, model, runs, tool_calls, tokens_in, tokens_out, cost_usd, estimated)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (day, agent, model) DO UPDATE SET runs = d.runs + excluded.runs, tool_calls = d.tool_calls + excluded.tool_calls,
  tokens_in = d.tokens_in + excluded.tokens_in, tokens_out = d.tokens_out + excluded.tokens_out,
  cost_usd = d.cost_usd + excluded.cost_usd, estimated = max(d.estimated, excluded.estimated)`,
-		task.StartOfDay(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-was.ToolCalls, now.TokensIn-was.TokensIn,
-		now.TokensOut-was.TokensOut, now.CostUSD-was.CostUSD, now.Estimated)
+		task.StartOfDay(tx.Now), r.Agent, r.Model, ended, now.ToolCalls-before.ToolCalls, now.TokensIn-before.TokensIn,
+		now.TokensOut-before.TokensOut, now.CostUSD-before.CostUSD, now.Estimated)
 }
 
 // UsedToday returns what an agent has used today, UTC, or with "" the whole

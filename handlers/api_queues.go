@@ -108,12 +108,12 @@ func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error
 		return nil, err
 	}
 	if len(list) == 0 {
-		held, err := s.svc.Held(ctx, actorIn(ctx), in.ID)
+		claimed, err := s.svc.Held(ctx, actorIn(ctx), in.ID)
 		if err != nil {
 			return nil, err
 		}
-		if len(held) > 0 {
-			out.Body.Held = &held
+		if len(claimed) > 0 {
+			out.Body.Held = &claimed
 		}
 	}
 	if count > 0 {

@@ -15,9 +15,9 @@ import (
 var todoSizes = []int{20, 200, task.MaxTodoPage}
 
 func (s *Server) todoModel(c echo.Context, agent string) (m views.TodoModel, err error) {
-	wanted, _ := strconv.Atoi(c.QueryParam("todos")) // an invalid number means the smallest
+	number, _ := strconv.Atoi(c.QueryParam("todos")) // an invalid number means the smallest
 	at := 0
-	for at < len(todoSizes)-1 && todoSizes[at] < wanted {
+	for at < len(todoSizes)-1 && todoSizes[at] < number {
 		at++
 	}
 	ctx, a := c.Request().Context(), actorFrom(c)

@@ -72,14 +72,14 @@ func changeRows(f *views.ProjectForm, act string) bool {
 // projectFromForm returns the project that a form describes. Errors name the
 // form's fields.
 func projectFromForm(f views.ProjectForm) (task.Project, error) {
-	var bad task.Problems
+	var problems task.Problems
 	number := func(field, s string) int {
 		if s = strings.TrimSpace(s); s == "" {
 			return 0
 		}
 		n, err := strconv.Atoi(s)
 		if err != nil {
-			bad.Add(field, "must be a whole number")
+			problems.Add(field, "must be a whole number")
 		}
 		return n
 	}
@@ -91,7 +91,7 @@ func projectFromForm(f views.ProjectForm) (task.Project, error) {
 	if s := strings.TrimSpace(f.ExpiresHours); s != "" {
 		hours, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsNaN(hours) || hours < 0 || hours > 365*24 {
-			bad.Add("review.expiresSeconds", "must be 0 to 8760 hours")
+			problems.Add("review.expiresSeconds", "must be 0 to 8760 hours")
 		} else {
 			p.Review.ExpiresSeconds = int(math.Round(hours * 3600))
 		}
@@ -102,7 +102,7 @@ func projectFromForm(f views.ProjectForm) (task.Project, error) {
 			KeepBranchHours: number("merge.keepBranchHours", f.KeepHours), Push: f.Push,
 		}
 	}
-	return p, bad.Err()
+	return p, problems.Err()
 }
 
 func formChecks(list string, rows []views.CheckForm, number func(field, s string) int) []task.Check {

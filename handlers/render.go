@@ -91,11 +91,11 @@ func (s *Server) chrome(c echo.Context) (views.Chrome, error) {
 		ch.Scheduler = views.SchedulerLine{On: next != 0, NextTick: next}
 	}
 	if ch.CanDecide {
-		held, err := s.svc.PendingDecisions(ctx, a)
+		pending, err := s.svc.PendingDecisions(ctx, a)
 		if err != nil {
 			return ch, err
 		}
-		ch.PendingDecisions = values(held)
+		ch.PendingDecisions = values(pending)
 	}
 	// A live part that is fetched again must not consume the message for the
 	// next page.

@@ -21,7 +21,7 @@ const (
 // server stops, it retries for another stopLimit; after that, the next server
 // finds the run lost.
 func (j *Jobs) finish(r *task.Run, out supervise.Outcome, s *sink) {
-	var stopping, told time.Time
+	var stopping, logged time.Time
 	closing := j.runCtx.Done()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		s.flush() // what is left of the transcript comes before the end
@@ -29,9 +29,9 @@ func (j *Jobs) finish(r *task.Run, out supervise.Outcome, s *sink) {
 		if err == nil {
 			return
 		}
-		if time.Since(told) >= logInterval {
+		if time.Since(logged) >= logInterval {
 			s.log.Error("failed to store the end of the run; trying again", "error", err)
-			told = time.Now()
+			logged = time.Now()
 		}
 		if j.runCtx.Err() != nil {
 			if closing = nil; stopping.IsZero() {

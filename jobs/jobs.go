@@ -200,11 +200,11 @@ func (j *Jobs) Retire() {
 func (j *Jobs) Stop(ctx context.Context) error {
 	j.Retire()
 	j.stopRun(supervise.ErrShutdown)
-	gone := make(chan struct{})
-	go func() { j.flights.Wait(); close(gone) }()
+	stopped := make(chan struct{})
+	go func() { j.flights.Wait(); close(stopped) }()
 	var err error
 	select {
-	case <-gone:
+	case <-stopped:
 	case <-ctx.Done():
 		err = fmt.Errorf("runs still stopping: %w", ctx.Err())
 	}

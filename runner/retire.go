@@ -34,13 +34,13 @@ func Retire(ctx context.Context, dir string, expired func([]task.RunFolder) ([]t
 		return 0, err
 	}
 	err = remove.All(ctx, root, names...)
-	gone := 0
+	removed := 0
 	for _, name := range names {
 		if _, there := root.Lstat(name); errors.Is(there, fs.ErrNotExist) {
-			gone++
+			removed++
 		}
 	}
-	return gone, err
+	return removed, err
 }
 
 // retired returns the names of the folders to delete.

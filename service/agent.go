@@ -86,16 +86,16 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	if !ok {
 		return agentNotFoundError(id)
 	}
-	gone := false // a write may be run again; the file goes only once
+	deleted := false // a write may be run again; the file goes only once
 	return change(ctx, s, a, func(tx *txn) error {
 		if err := tx.checkOwnsNothing(id); err != nil {
 			return err
 		}
-		if !gone {
+		if !deleted {
 			if err := s.agents.Delete(id); err != nil {
 				return err
 			}
-			gone = true
+			deleted = true
 		}
 		if err := tx.revokeAgent(id); err != nil {
 			return err
@@ -176,11 +176,11 @@ func (s *Service) CheckReviewers(ctx context.Context, def task.Agent) error {
 		return nil
 	}
 	return s.db.Read(ctx, func(rx *db.Rx) error {
-		var bad task.Problems
-		if err := checkVoters(rx, &bad, "review", *def.Review); err != nil {
+		var problems task.Problems
+		if err := checkVoters(rx, &problems, "review", *def.Review); err != nil {
 			return err
 		}
-		return bad.Err()
+		return problems.Err()
 	})
 }
 

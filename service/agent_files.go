@@ -231,17 +231,17 @@ func (x *agentSync) writeToFolder(ctx context.Context, id string, keep bool) err
 
 // storeInDatabase stores what a person changed in the folder.
 func (x *agentSync) storeInDatabase(ctx context.Context, id string) error {
-	file, was := x.files[id], x.stored[id]
+	file, before := x.files[id], x.stored[id]
 	done := false
 	err := change(ctx, x.s, task.SystemActor, func(tx *txn) error {
 		now, err := tx.AgentFile(id)
-		if done = err == nil && now.Hash == was; !done {
+		if done = err == nil && now.Hash == before; !done {
 			return err
 		}
 		if file.Hash == "" {
-			return tx.removeAgentFile(id, was)
+			return tx.removeAgentFile(id, before)
 		}
-		return tx.saveAgentFile(id, was, file.Hash, file.Text, x.s.agents.Check(id, file.Text).Status)
+		return tx.saveAgentFile(id, before, file.Hash, file.Text, x.s.agents.Check(id, file.Text).Status)
 	})
 	x.again = true // the version is another one now
 	if err != nil || !done {

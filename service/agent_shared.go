@@ -16,8 +16,8 @@ func (tx *txn) setAgentFile(id, hash, text string) error {
 	return tx.SetAgentFile(id, hash)
 }
 
-func (tx *txn) saveAgentFile(id, was, hash, text string, status task.AgentStatus) error {
-	if was == "" { // an agent that had the name before was another one
+func (tx *txn) saveAgentFile(id, before, hash, text string, status task.AgentStatus) error {
+	if before == "" { // an agent that had the name before was another one
 		if err := tx.revokeAgent(id); err != nil {
 			return err
 		}
@@ -25,17 +25,17 @@ func (tx *txn) saveAgentFile(id, was, hash, text string, status task.AgentStatus
 	if err := tx.setAgentFile(id, hash, text); err != nil {
 		return err
 	}
-	return tx.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{was, hash}, "status": status})
+	return tx.event(task.EvAgentSaved, task.Event{Agent: id}, changes{"hash": []string{before, hash}, "status": status})
 }
 
-func (tx *txn) removeAgentFile(id, was string) error {
+func (tx *txn) removeAgentFile(id, before string) error {
 	if err := tx.SetAgentFile(id, ""); err != nil {
 		return err
 	}
 	if err := tx.revokeAgent(id); err != nil {
 		return err
 	}
-	return tx.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": was})
+	return tx.event(task.EvAgentDeleted, task.Event{Agent: id}, changes{"hash": before})
 }
 
 // saveShared is SaveAgent where the database says what defines agents.

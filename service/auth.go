@@ -104,9 +104,9 @@ func (s *Service) SignIn(ctx context.Context, name, password string, caller task
 	if !ok {
 		hash = s.auth.decoy
 	}
-	good := s.passwordMatches(password, hash) && ok && u.DisabledAt == 0
+	matched := s.passwordMatches(password, hash) && ok && u.DisabledAt == 0
 	a := task.Actor{Name: task.UserActorName(u.Name), Role: u.Role, UserID: u.ID, Addr: caller.Addr, RequestID: caller.RequestID}
-	if !good {
+	if !matched {
 		a.Name = task.System
 		err := change(ctx, s, a, func(tx *txn) error {
 			return tx.event(task.EvSignInFailed, task.Event{}, changes{"name": task.ClipChars(task.CleanText(name), maxUserName)})

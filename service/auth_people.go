@@ -243,11 +243,11 @@ func (s *Service) Sessions(ctx context.Context, a task.Actor) ([]db.Session, err
 // Error: NotFound when it has ended already, or is another person's.
 func (s *Service) SignOut(ctx context.Context, a task.Actor, hash string) error {
 	return change(ctx, s, a, func(tx *txn) error {
-		was, err := tx.DropUserSession(a.UserID, hash)
+		existed, err := tx.DropUserSession(a.UserID, hash)
 		if err != nil {
 			return err
 		}
-		if !was {
+		if !existed {
 			return task.Errorf(task.NotFound, task.CodeNotFound, "This session has already ended")
 		}
 		return tx.event(task.EvSignedOut, task.Event{}, nil)

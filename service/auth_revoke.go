@@ -231,7 +231,7 @@ func (tx *txn) revokeAgent(agent string) error {
 // Where servers share the database, an agent is gone when the database says so: a
 // folder may not have the files of all agents yet.
 func (s *Service) RevokeRemoved(ctx context.Context) error {
-	gone, err := read(ctx, s, func(rx *db.Rx) ([]string, error) {
+	removed, err := read(ctx, s, func(rx *db.Rx) ([]string, error) {
 		named, err := rx.TokenAgents()
 		if err != nil || !s.db.Shared() {
 			return named, err
@@ -241,12 +241,12 @@ func (s *Service) RevokeRemoved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gone = slices.DeleteFunc(gone, s.agents.Defined)
-	if len(gone) == 0 {
+	removed = slices.DeleteFunc(removed, s.agents.Defined)
+	if len(removed) == 0 {
 		return nil
 	}
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		for _, agent := range gone {
+		for _, agent := range removed {
 			if err := tx.revokeAgent(agent); err != nil {
 				return err
 			}

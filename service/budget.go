@@ -147,8 +147,8 @@ func budgetKey(agent string) string { return "budget told:" + agent }
 // each budget.
 func (tx *txn) noticeBudget(b *task.Budget, id task.ID) error {
 	today := task.StartOfDay(tx.Now).String()
-	told, err := tx.Setting(budgetKey(b.Agent))
-	if err != nil || told == today {
+	notifiedDay, err := tx.Setting(budgetKey(b.Agent))
+	if err != nil || notifiedDay == today {
 		return err
 	}
 	tk, err := tx.TaskBare(id)

@@ -47,7 +47,7 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 		return AutoSignup{}, task.FieldErrorf("maxConcurrent", "must be 1 to %d", task.MaxBatch)
 	}
 	return mutate(ctx, s, a, func(tx *txn) (AutoSignup, error) {
-		held, err := tx.Claims(agent)
+		claimed, err := tx.Claims(agent)
 		if err != nil {
 			return AutoSignup{}, err
 		}
@@ -56,8 +56,8 @@ func (s *Service) AutoSignup(ctx context.Context, a task.Actor, agent string, ma
 			want = min(want, def.MaxClaims)
 		}
 		out := AutoSignup{Tasks: []*task.Task{}}
-		if want > held {
-			if out.Tasks, err = tx.signup(agent, want-held); err != nil {
+		if want > claimed {
+			if out.Tasks, err = tx.signup(agent, want-claimed); err != nil {
 				return AutoSignup{}, err
 			}
 		}
@@ -129,16 +129,16 @@ func (tx *txn) claimsLeft(agent string) (int, error) {
 	if def.MaxClaims == 0 {
 		return task.MaxBatch, nil
 	}
-	held, err := tx.Claims(agent)
-	if err != nil || held < def.MaxClaims {
-		return def.MaxClaims - held, err
+	claimed, err := tx.Claims(agent)
+	if err != nil || claimed < def.MaxClaims {
+		return def.MaxClaims - claimed, err
 	}
 	ids, err := tx.ClaimedIDs(agent, task.MaxBatch)
 	if err != nil {
 		return 0, err
 	}
 	return 0, task.Errorf(task.Conflict, task.CodeMaxClaims, "agent %s holds %d of %d claims (max_claims), on the tasks %s: "+
-		"complete, move or release one first", agent, held, def.MaxClaims, task.JoinIDs(ids, ", "))
+		"complete, move or release one first", agent, claimed, def.MaxClaims, task.JoinIDs(ids, ", "))
 }
 
 func (tx *txn) recordClaim(id task.ID, owner string, claim int64) error {
@@ -388,8 +388,8 @@ func (s *Service) renewByReading(ctx context.Context, a task.Actor, tk *task.Tas
 		return nil
 	}
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
-		held, err := tx.TaskBare(tk.ID)
-		if err != nil || held.Claim == nil || held.Claim.ID != tk.Claim.ID {
+		claimed, err := tx.TaskBare(tk.ID)
+		if err != nil || claimed.Claim == nil || claimed.Claim.ID != tk.Claim.ID {
 			return err
 		}
 		tk.Claim.ExpiresAt = tx.Now.Add(s.config().Lease)

@@ -67,12 +67,12 @@ func allowedModels(def task.Agent, callers string, tool task.DelegationRules) []
 
 // toolsFor is the widest set of tools that the run may have: the caller's own,
 // or those of them that it asks for.
-func toolsFor(def task.Agent, c *delegator, asked []string) ([]string, error) {
-	if asked == nil {
+func toolsFor(def task.Agent, c *delegator, requested []string) ([]string, error) {
+	if requested == nil {
 		return c.tools, nil
 	}
 	var p task.Problems
-	for _, tool := range asked {
+	for _, tool := range requested {
 		switch {
 		case c.tools != nil && !slices.Contains(c.tools, tool):
 			p.Add("tools", "%s is wider than your own tools (%s)", tool, toolList(c.tools))
@@ -80,7 +80,7 @@ func toolsFor(def task.Agent, c *delegator, asked []string) ([]string, error) {
 			p.Add("tools", "agent %s does not have %s; it has %s", def.ID, tool, toolList(def.Tools))
 		}
 	}
-	return append([]string{}, asked...), p.Err()
+	return append([]string{}, requested...), p.Err()
 }
 
 // intersect returns what is in both lists, in the order of the first; nil

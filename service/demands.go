@@ -74,7 +74,7 @@ func (tx *txn) setDemands(tk *task.Task, checks *[]task.Check, policy *task.Revi
 	if checks == nil && policy == nil {
 		return nil
 	}
-	had, now, diff := tk.Demands, tk.Demands, changes{}
+	before, now, diff := tk.Demands, tk.Demands, changes{}
 	if checks != nil {
 		if now.Checks = *checks; len(now.Checks) == 0 {
 			now.Checks = nil
@@ -85,11 +85,11 @@ func (tx *txn) setDemands(tk *task.Task, checks *[]task.Check, policy *task.Revi
 			now.Policy = nil
 		}
 	}
-	if !reflect.DeepEqual(had.Checks, now.Checks) {
-		diff["checks"] = [][]string{checkTexts(had.Checks), checkTexts(now.Checks)}
+	if !reflect.DeepEqual(before.Checks, now.Checks) {
+		diff["checks"] = [][]string{checkTexts(before.Checks), checkTexts(now.Checks)}
 	}
-	if !reflect.DeepEqual(had.Policy, now.Policy) {
-		diff["policy"] = []string{had.Policy.Text(), now.Policy.Text()}
+	if !reflect.DeepEqual(before.Policy, now.Policy) {
+		diff["policy"] = []string{before.Policy.Text(), now.Policy.Text()}
 	}
 	if len(diff) == 0 {
 		return nil
@@ -143,20 +143,20 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 	if err != nil {
 		return err
 	}
-	var bad task.Problems
-	bad.CheckChecks("checks", d.Checks, p.Repository != "")
+	var problems task.Problems
+	problems.CheckChecks("checks", d.Checks, p.Repository != "")
 	if d.Policy != nil {
-		bad.CheckReview("policy", *d.Policy)
-		if err := checkVoters(&tx.Rx, &bad, "policy", *d.Policy); err != nil {
+		problems.CheckReview("policy", *d.Policy)
+		if err := checkVoters(&tx.Rx, &problems, "policy", *d.Policy); err != nil {
 			return err
 		}
 	}
-	return bad.Err()
+	return problems.Err()
 }
 
 // checkVoters adds a problem for each name in a policy that belongs to nobody who
 // can vote.
-func checkVoters(rx *db.Rx, bad *task.Problems, field string, r task.Review) error {
+func checkVoters(rx *db.Rx, problems *task.Problems, field string, r task.Review) error {
 	if len(r.From) == 0 && r.StandIn == "" {
 		return nil
 	}
@@ -171,11 +171,11 @@ func checkVoters(rx *db.Rx, bad *task.Problems, field string, r task.Review) err
 	const text = "no reviewer or admin is called %s: name a person who can vote (%s)"
 	for i, name := range r.From {
 		if !people.has(name) && !isVotingRole(name) {
-			bad.Add(field+".from["+task.ID(i).String()+"]", text+", or the role reviewer or admin", name, names)
+			problems.Add(field+".from["+task.ID(i).String()+"]", text+", or the role reviewer or admin", name, names)
 		}
 	}
 	if r.StandIn != "" && !people.has(r.StandIn) {
-		bad.Add(field+".standIn", text, r.StandIn, names)
+		problems.Add(field+".standIn", text, r.StandIn, names)
 	}
 	return nil
 }

@@ -195,11 +195,11 @@ func (o *ownerResolver) name(author string) string {
 	if to, ok := o.opt.Map[author]; ok {
 		return to
 	}
-	bare, person := strings.CutPrefix(author, "user:")
+	trimmed, person := strings.CutPrefix(author, "user:")
 	if !person || !o.p.Foreign() {
 		return author
 	}
-	if agent, ok := o.agent(bare); ok {
+	if agent, ok := o.agent(trimmed); ok {
 		return agent
 	}
 	return author

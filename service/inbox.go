@@ -55,7 +55,7 @@ func (s *Service) RestoreNotice(ctx context.Context, a task.Actor, message task.
 		if err != nil {
 			return m, err
 		}
-		if gone, err := tx.InsertNotice(message, m.TaskID); err != nil || !gone {
+		if restored, err := tx.InsertNotice(message, m.TaskID); err != nil || !restored {
 			return m, err
 		}
 		return m, tx.event(task.EvUnacknowledged, task.Event{TaskID: m.TaskID}, changes{"message": message})

@@ -79,9 +79,9 @@ func noRepositoriesError() error {
 
 func checkProject(p *task.Project) error {
 	p.Fill()
-	var bad task.Problems
-	bad.CheckProject(p)
-	return bad.Err()
+	var problems task.Problems
+	problems.CheckProject(p)
+	return problems.Err()
 }
 
 // CreateProject makes a project. Its repository must be usable. Errors: not an
@@ -95,7 +95,7 @@ func (s *Service) CreateProject(ctx context.Context, a task.Actor, p task.Projec
 		case len(list) >= task.MaxProjects:
 			return "", task.FieldErrorf("key", "there are %d projects, which is the limit: archive one and use its key", len(list))
 		}
-		if slices.ContainsFunc(list, func(had *task.Project) bool { return had.Key == p.Key }) {
+		if slices.ContainsFunc(list, func(existing *task.Project) bool { return existing.Key == p.Key }) {
 			return "", &task.Error{
 				Kind: task.Conflict, Code: task.CodeNameTaken, Field: "key", Message: "there is already a project " + p.Key,
 			}
@@ -108,15 +108,15 @@ func (s *Service) CreateProject(ctx context.Context, a task.Actor, p task.Projec
 // present one. Errors: as CreateProject, unknown key, stale version.
 func (s *Service) UpdateProject(ctx context.Context, a task.Actor, p task.Project, version int64) (*task.Project, error) {
 	return s.putProject(ctx, a, p, func(tx *txn) (string, error) {
-		had, err := tx.Project(p.Key)
+		before, err := tx.Project(p.Key)
 		if err != nil {
 			return "", err
 		}
-		if version != 0 && had.Version != version {
+		if version != 0 && before.Version != version {
 			return "", task.Errorf(task.Conflict, task.CodeStaleProject,
-				"Project %s is now at version %d, not %d: read it again and merge", p.Key, had.Version, version)
+				"Project %s is now at version %d, not %d: read it again and merge", p.Key, before.Version, version)
 		}
-		if had.Repository != p.Repository {
+		if before.Repository != p.Repository {
 			uses, err := tx.ProjectUses()
 			if err != nil {
 				return "", err
@@ -155,11 +155,11 @@ func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
 			return nil, err
 		}
 		if !p.Archived {
-			var bad task.Problems
-			if err := checkVoters(&tx.Rx, &bad, "review", p.Review); err != nil {
+			var problems task.Problems
+			if err := checkVoters(&tx.Rx, &problems, "review", p.Review); err != nil {
 				return nil, err
 			}
-			if err := bad.Err(); err != nil {
+			if err := problems.Err(); err != nil {
 				return nil, err
 			}
 		}
@@ -240,12 +240,12 @@ func (tx *txn) moveToProject(tk *task.Task, key string) error {
 	case tk.Awaits != "":
 		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s: its project cannot change now", tk.ID, awaitsText(tk))
 	}
-	had := tk.Project
+	before := tk.Project
 	if err := tx.SetProject(tk.ID, key); err != nil {
 		return err
 	}
 	tk.Project = key
-	return tx.taskEvent(task.EvTaskUpdated, tk, changes{"project": []string{had, key}})
+	return tx.taskEvent(task.EvTaskUpdated, tk, changes{"project": []string{before, key}})
 }
 
 // awaitsText says what the result of a task waits for.

@@ -210,14 +210,14 @@ func (s *Service) RequestChanges(ctx context.Context, a task.Actor, id task.ID, 
 		if _, err := tx.MoveResult(r.ID, r.State, task.ResultChanges); err != nil {
 			return err
 		}
-		said := fmt.Sprintf("Changes requested on result %d", r.Number)
+		summary := fmt.Sprintf("Changes requested on result %d", r.Number)
 		if text != "" {
-			said += ": " + text
+			summary += ": " + text
 		}
 		if n > 0 {
-			said += fmt.Sprintf("\n(%d %s on the change)", n, plural(int(n), "comment", "comments"))
+			summary += fmt.Sprintf("\n(%d %s on the change)", n, plural(int(n), "comment", "comments"))
 		}
-		return tx.sendBack(tk, said, fmt.Sprintf("changes requested on result %d by %s", r.Number, displayName(a.Name)))
+		return tx.sendBack(tk, summary, fmt.Sprintf("changes requested on result %d by %s", r.Number, displayName(a.Name)))
 	})
 }
 

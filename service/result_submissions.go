@@ -22,18 +22,18 @@ const outcomeLife = 15 * time.Minute
 func (l *submissions) join(sub *submission, now task.Time) (*submission, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	had := l.all[sub.task.ID]
+	existing := l.all[sub.task.ID]
 	switch {
-	case had == nil:
-	case had.isFor(sub.caller, sub.again, sub.summary, now):
-		return had, nil
-	case !had.isDone():
+	case existing == nil:
+	case existing.isFor(sub.caller, sub.again, sub.summary, now):
+		return existing, nil
+	case !existing.isDone():
 		what := "is being completed"
-		if had.again != "" {
-			what = "has its check " + had.again + " run again"
+		if existing.again != "" {
+			what = "has its check " + existing.again + " run again"
 		}
 		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
-			"Task %d %s by %s: its checks run", sub.task.ID, what, displayName(had.caller.Name))
+			"Task %d %s by %s: its checks run", sub.task.ID, what, displayName(existing.caller.Name))
 	}
 	sub.done, sub.since = make(chan struct{}), now
 	l.all[sub.task.ID] = sub
@@ -45,8 +45,8 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 func (l *submissions) find(id task.ID, a task.Actor, again, summary string, now task.Time) *submission {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if had := l.all[id]; had != nil && had.isFor(a, again, summary, now) {
-		return had
+	if existing := l.all[id]; existing != nil && existing.isFor(a, again, summary, now) {
+		return existing
 	}
 	return nil
 }

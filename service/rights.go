@@ -99,14 +99,14 @@ func missingRights(have task.Rights, h task.Contribution, def task.Agent, r *tas
 	if lacks == "" && h.Part != task.PartCreated && h.Part != task.PartStarted {
 		return ""
 	}
-	said := h.Describe()
+	described := h.Describe()
 	if h.Part == task.PartCreated && r.Delegated() {
-		said = strings.Replace(said, "created", "delegated", 1)
+		described = strings.Replace(described, "created", "delegated", 1)
 	}
 	if lacks != "" {
-		said += ", " + lacks
+		described += ", " + lacks
 	}
-	return said
+	return described
 }
 
 // isOwnText reports whether a text is the agent's own, written with all its rights.
@@ -312,14 +312,14 @@ func (tx *txn) bindHandOver(tk *task.Task) error {
 	if err != nil {
 		return err
 	}
-	had, err := tx.Bound(tk.ID)
+	before, err := tx.Bound(tk.ID)
 	if err != nil {
 		return err
 	}
-	if had != nil {
-		ask := *had.Ask
+	if before != nil {
+		ask := *before.Ask
 		ask.Limits = ask.Limits.AtMost(b.Ask.Limits)
-		b.ParentRun, b.Depth, b.Ask = had.ParentRun, max(had.Depth, b.Depth), &ask
+		b.ParentRun, b.Depth, b.Ask = before.ParentRun, max(before.Depth, b.Depth), &ask
 	}
 	return tx.PutBound(tk.ID, b)
 }

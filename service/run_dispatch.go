@@ -23,7 +23,7 @@ type Start struct {
 // names tasks whose former process is not gone yet. Runs for workers are left
 // to LeaseRun.
 func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, task.Time, error) {
-	held, err := s.settle(ctx)
+	decisionAt, err := s.settle(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) NextRun(ctx context.Context, busy map[task.ID]bool) (*Start, t
 		return nil, 0, err
 	}
 	start, later, err := s.nextRun(ctx, task.Actor{}, 0, busy, func(_ task.Agent, r Runner) bool { return !r.Worker })
-	return start, earlier(later, earlier(held, closing)), err
+	return start, earlier(later, earlier(decisionAt, closing)), err
 }
 
 func (s *Service) nextRun(ctx context.Context, worker task.Actor, parent task.ID, busy map[task.ID]bool,
@@ -305,8 +305,8 @@ func (s *Service) UnregisterStop(run task.ID) {
 func (s *Service) stopRun(run task.ID, cause error) {
 	if cancel, ok := s.stops.Load(run); ok {
 		cancel.(context.CancelCauseFunc)(cause)
-	} else if held, ok := s.workerStops.Load(run); ok {
-		(*held.(*context.CancelCauseFunc))(cause)
+	} else if stop, ok := s.workerStops.Load(run); ok {
+		(*stop.(*context.CancelCauseFunc))(cause)
 	}
 }
 

@@ -32,12 +32,12 @@ func (s *Service) SaveView(ctx context.Context, a task.Actor, name, path string)
 		return task.SavedView{}, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (v task.SavedView, err error) {
-		had, err := tx.viewsBut(0, name)
+		count, err := tx.viewsBut(0, name)
 		if err != nil {
 			return v, err
 		}
-		if had >= task.MaxSavedViews {
-			return v, task.FieldErrorf("name", "you have %d views, which is the limit: delete one first", had)
+		if count >= task.MaxSavedViews {
+			return v, task.FieldErrorf("name", "you have %d views, which is the limit: delete one first", count)
 		}
 		id, err := tx.InsertSavedView(a.UserID, name, path)
 		if err != nil {
@@ -66,9 +66,9 @@ func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name
 		if err := tx.RenameSavedView(id, name); err != nil {
 			return v, err
 		}
-		had := v.Name
+		before := v.Name
 		v.Name = name
-		return v, tx.event(task.EvViewRenamed, task.Event{}, changes{"view": id, "name": []string{had, name}})
+		return v, tx.event(task.EvViewRenamed, task.Event{}, changes{"view": id, "name": []string{before, name}})
 	})
 }
 

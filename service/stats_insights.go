@@ -159,8 +159,8 @@ func (in *insights) measured(at task.Time, d task.Depth) {
 	if i < 0 {
 		return
 	}
-	was := in.out.Times[i].Depth
-	if was == nil || !in.out.Daily || d.Queued+d.Working > was.Queued+was.Working {
+	before := in.out.Times[i].Depth
+	if before == nil || !in.out.Daily || d.Queued+d.Working > before.Queued+before.Working {
 		in.out.Times[i].Depth = &d
 	}
 }

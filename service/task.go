@@ -197,8 +197,8 @@ func (s *Service) UpdateTask(ctx context.Context, a task.Actor, id task.ID, p ta
 			return nil, archivedFor(tk, p)
 		}
 		if p.Description != nil {
-			had := task.TextBytes(tk.Description, tk.Steps)
-			if err := checkTaskText("description", had-len(tk.Description)+len(*p.Description), had); err != nil {
+			before := task.TextBytes(tk.Description, tk.Steps)
+			if err := checkTaskText("description", before-len(tk.Description)+len(*p.Description), before); err != nil {
 				return nil, err
 			}
 		}
@@ -228,46 +228,46 @@ func archivedFor(tk *task.Task, p task.Patch) error {
 	return tk.Status.MoveErr(tk.ID, status)
 }
 
-func staleVersionError(rx *db.Rx, tk *task.Task, had int64) error {
+func staleVersionError(rx *db.Rx, tk *task.Task, version int64) error {
 	now, err := rx.Task(tk.ID)
 	if err != nil {
 		return err
 	}
 	e := task.Errorf(task.Conflict, task.CodeStaleVersion,
-		"Task %d is now at version %d, not %d: read it again and merge", tk.ID, tk.Version, had)
+		"Task %d is now at version %d, not %d: read it again and merge", tk.ID, tk.Version, version)
 	e.Task = now
 	return e
 }
 
 // checkPatch reports every wrong field at once, and puts labels in order.
 func checkPatch(p *task.Patch) error {
-	var bad task.Problems
+	var problems task.Problems
 	if p.Empty() {
 		return task.Errorf(task.Invalid, task.CodeInvalidField,
 			"Nothing to change: send at least one of title, description, priority, labels, project, checks, policy, owner and status")
 	}
 	if p.Title != nil {
-		bad.CheckLine("title", *p.Title, task.MaxTitle)
+		problems.CheckLine("title", *p.Title, task.MaxTitle)
 	}
 	if p.Description != nil {
-		bad.CheckText("description", *p.Description, task.MaxText)
+		problems.CheckText("description", *p.Description, task.MaxText)
 	}
 	if p.Priority != nil {
-		bad.CheckPriority("priority", *p.Priority)
+		problems.CheckPriority("priority", *p.Priority)
 	}
 	if p.Labels != nil {
-		sorted := bad.CheckLabels("labels", *p.Labels)
+		sorted := problems.CheckLabels("labels", *p.Labels)
 		p.Labels = &sorted
 	}
 	if p.Status != nil {
 		if _, _, err := task.ParseStatus(*p.Status); err != nil {
-			bad.Add("status", "%s", err)
+			problems.Add("status", "%s", err)
 		}
 	}
 	if p.Version < 0 {
-		bad.Add("version", "must be positive")
+		problems.Add("version", "must be positive")
 	}
-	return bad.Err()
+	return problems.Err()
 }
 
 // checkFitsAfter checks that the owner of a task reaches the repository of its
@@ -465,9 +465,9 @@ func checkText(field, text string) error {
 }
 
 // checkTaskText is task.Problems.CheckTaskText where nothing else is checked.
-func checkTaskText(field string, now, had int) error {
+func checkTaskText(field string, now, before int) error {
 	var p task.Problems
-	p.CheckTaskText(field, now, had)
+	p.CheckTaskText(field, now, before)
 	return p.Err()
 }
 

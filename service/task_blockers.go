@@ -35,7 +35,7 @@ func (s *Service) SetBlockedBy(ctx context.Context, a task.Actor, id task.ID, bl
 
 // checkBlockers returns the ids sorted, each once, when each names a task
 // that may block another one. Those in had block it already.
-func (s *Service) checkBlockers(rx *db.Rx, a task.Actor, field string, id task.ID, had, ids []task.ID) ([]task.ID, error) {
+func (s *Service) checkBlockers(rx *db.Rx, a task.Actor, field string, id task.ID, before, ids []task.ID) ([]task.ID, error) {
 	set := slices.Clone(ids)
 	slices.Sort(set)
 	set = slices.Compact(set)
@@ -48,7 +48,7 @@ func (s *Service) checkBlockers(rx *db.Rx, a task.Actor, field string, id task.I
 		return nil, cycleError([]task.ID{id, id})
 	}
 	for _, b := range set {
-		if slices.Contains(had, b) {
+		if slices.Contains(before, b) {
 			continue
 		}
 		at := field + "[" + task.ID(slices.Index(ids, b)).String() + "]"
@@ -97,7 +97,7 @@ func (tx *txn) checkMayDrop(tk *task.Task, set []task.ID) error {
 // frees the task.
 func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	diff := changes{"blockedBy": [][]task.ID{append([]task.ID{}, tk.BlockedBy...), append([]task.ID{}, set...)}} // never null
-	was := tk.Blocked
+	before := tk.Blocked
 	if err := tx.writeBlockers(tk, set); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.recordChange(tk, task.EvBlockersSet, diff); err != nil {
 		return err
 	}
-	if was == 0 || tk.Blocked > 0 {
+	if before == 0 || tk.Blocked > 0 {
 		return nil
 	}
 	return tx.wake(tk, "nothing blocks it now")

@@ -60,9 +60,9 @@ func (s *Service) Bulk(ctx context.Context, a task.Actor, b Bulk) (BulkDone, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (BulkDone, error) {
 		out := BulkDone{Done: []task.ID{}, Skipped: []BulkSkip{}}
-		gone := map[task.ID]bool{} // with a task above
+		archived := map[task.ID]bool{} // with a task above
 		for _, id := range b.IDs {
-			if gone[id] {
+			if archived[id] {
 				continue
 			}
 			var along []task.ID
@@ -81,7 +81,7 @@ func (s *Service) Bulk(ctx context.Context, a task.Actor, b Bulk) (BulkDone, err
 			out.Done = append(out.Done, id)
 			for _, sub := range along {
 				if !slices.Contains(out.Done, sub) {
-					gone[sub] = true
+					archived[sub] = true
 					out.Along++
 				}
 			}
@@ -125,10 +125,10 @@ func (s *Service) checkBulk(b *Bulk) error {
 // attempt runs fn so that its error undoes what it wrote, and what it wanted
 // to be told.
 func (tx *txn) attempt(fn func() error) error {
-	was := tx.news
+	newsBefore := tx.news
 	err := tx.Nested(fn)
 	if err != nil {
-		tx.news = was
+		tx.news = newsBefore
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (tx *txn) cancelTree(tk *task.Task, reason string) ([]task.ID, error) {
 	}
 	all := append([]*task.Task{tk}, below...)
 	ids := make([]task.ID, len(all))
-	gone := make([]*task.Task, 0, len(all))
+	canceled := make([]*task.Task, 0, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
 		why := reason
@@ -72,10 +72,10 @@ func (tx *txn) cancelTree(tk *task.Task, reason string) ([]task.ID, error) {
 		if err := tx.cancelOne(c, why); err != nil {
 			return nil, err
 		}
-		gone = append(gone, c)
+		canceled = append(canceled, c)
 	}
 	// Those that went with it are history by now, and wait for nothing.
-	for _, c := range gone {
+	for _, c := range canceled {
 		if err := tx.blockerEnded(c, task.Canceled); err != nil {
 			return nil, err
 		}

@@ -21,8 +21,8 @@ func (s *Service) CompleteTask(ctx context.Context, a task.Actor, id task.ID, su
 	if err := checkText("summary", summary); err != nil {
 		return nil, err
 	}
-	if had := s.submissions.find(id, a, "", summary, s.Now()); had != nil {
-		return awaitSubmission(ctx, s, a, had, (*submission).completed)
+	if existing := s.submissions.find(id, a, "", summary, s.Now()); existing != nil {
+		return awaitSubmission(ctx, s, a, existing, (*submission).completed)
 	}
 	sub, err := s.newSubmission(ctx, a, id, summary, claim)
 	if sub != nil || err != nil { // a repeat may find the task as its first call has left it

@@ -53,16 +53,16 @@ func (s *Service) EditStep(ctx context.Context, a task.Actor, id task.ID, at int
 // InsertStep puts a step before the one at a 0-based index; len(steps) or more
 // means the end. Errors: invalid fields, too many, archived.
 func (s *Service) InsertStep(ctx context.Context, a task.Actor, id task.ID, at int, st task.Step) (*task.Task, error) {
-	var bad task.Problems
-	bad.CheckLine("title", st.Title, task.MaxStepTitle)
-	bad.CheckText("details", st.Details, task.MaxText)
+	var problems task.Problems
+	problems.CheckLine("title", st.Title, task.MaxStepTitle)
+	problems.CheckText("details", st.Details, task.MaxText)
 	if at < 0 {
-		bad.Add("at", "must not be negative")
+		problems.Add("at", "must not be negative")
 	}
 	if st.TaskID != 0 {
-		bad.Add("taskId", "is written by creating or linking a subtask")
+		problems.Add("taskId", "is written by creating or linking a subtask")
 	}
-	if err := bad.Err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {
@@ -135,7 +135,7 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 
 // UpdateResource changes the resource at a 0-based index that the caller read
 // with a value. Errors: invalid fields, out of range, stale, archived.
-func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, at int, had string, r task.Resource) (*task.Task, error) {
+func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, at int, before string, r task.Resource) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, 
 			return outOfRangeError("index", "resource", id, at, len(tk.Resources))
 		}
 		was := tk.Resources[at]
-		if had != "" && had != was.Value {
+		if before != "" && before != was.Value {
 			return task.Errorf(task.Conflict, task.CodeStaleVersion, "The links of this task have changed since you read them; read them again")
 		}
 		if was == r {

@@ -106,14 +106,14 @@ func (s *Service) updateStep(ctx context.Context, a task.Actor, id task.ID, at i
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}
-	var bad task.Problems
+	var problems task.Problems
 	if p.Title != nil {
-		bad.CheckLine("title", *p.Title, task.MaxStepTitle)
+		problems.CheckLine("title", *p.Title, task.MaxStepTitle)
 	}
 	if p.Details != nil {
-		bad.CheckText("details", *p.Details, task.MaxText)
+		problems.CheckText("details", *p.Details, task.MaxText)
 	}
-	if err := bad.Err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	return s.onTask(ctx, a, id, func(tx *txn, tk *task.Task) error {

@@ -218,10 +218,10 @@ func (t *Task) fitDetails(n *int, keep int) {
 		if !own {
 			t.Steps, own = slices.Clone(t.Steps), true
 		}
-		had := len(s.Details) + s.DetailsCut
+		before := len(s.Details) + s.DetailsCut
 		*n -= JSONBytes(s.Details)
 		s.Details = ClipText(s.Details, keep)
-		s.DetailsCut = had - len(s.Details) + len("…")
+		s.DetailsCut = before - len(s.Details) + len("…")
 		*n += JSONBytes(s.Details) + len(`,"detailsCut":12345`)
 		t.Steps[i] = s
 		t.noteCut("details")

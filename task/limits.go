@@ -119,8 +119,8 @@ func TextBytes(description string, steps []Step) int {
 // CheckTaskText notes a task whose description and steps are over MaxTaskText.
 // now and had are the bytes with and without the change (0 for a new task):
 // what is over the limit from earlier may still be shortened.
-func (p *Problems) CheckTaskText(field string, now, had int) {
-	if now > MaxTaskText && now > had {
+func (p *Problems) CheckTaskText(field string, now, before int) {
+	if now > MaxTaskText && now > before {
 		p.Add(field, "makes the description and steps of the task %d bytes; together they must be at most %d (1 MiB)", now, MaxTaskText)
 	}
 }

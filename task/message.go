@@ -81,9 +81,9 @@ func LastingMessages(list []Comment) []int {
 	seen := map[MessageKind]bool{}
 	for i := len(list) - 1; i >= 0; i-- {
 		c := list[i]
-		lasts := c.Kind == KindAnswer || c.Kind == KindQuestion || c.Kind == KindHandoff ||
+		lasting := c.Kind == KindAnswer || c.Kind == KindQuestion || c.Kind == KindHandoff ||
 			c.Kind == KindComment && !c.Imported && IsUserName(c.Author)
-		if lasts && !seen[c.Kind] {
+		if lasting && !seen[c.Kind] {
 			seen[c.Kind] = true
 			kept = append(kept, i)
 		}

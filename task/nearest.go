@@ -7,10 +7,10 @@ func Nearest(word string, known []string) string {
 	if len(word) > 64 || word == "" {
 		return ""
 	}
-	best, least := "", 1+max(1, len(word)/3)
+	best, shortest := "", 1+max(1, len(word)/3)
 	for _, k := range known {
-		if d := distance(word, k); d < least {
-			best, least = k, d
+		if d := distance(word, k); d < shortest {
+			best, shortest = k, d
 		}
 	}
 	if best != "" || len(word) < 4 {

@@ -49,20 +49,20 @@ func (p *Permission) IsPending() bool { return p.Decision == "" }
 // Check refuses what could not be shown to a reviewer whole and to the letter.
 // Arguments that are absent become null.
 func (p *Permission) Check() error {
-	var bad Problems
+	var problems Problems
 	if p.Tool == "" || len(p.Tool) > MaxPermissionTool || !utf8.ValidString(p.Tool) {
-		bad.Add("tool", "must be 1 to %d bytes of UTF-8", MaxPermissionTool)
+		problems.Add("tool", "must be 1 to %d bytes of UTF-8", MaxPermissionTool)
 	}
 	if len(p.Input) == 0 {
 		p.Input = json.RawMessage("null")
 	}
 	if encoded, err := json.Marshal(p.Input); err != nil || len(encoded) > MaxPermissionInput || !utf8.Valid(p.Input) {
-		bad.Add("input", "must be one JSON value of at most %d bytes, with 6 for each <, > and &", MaxPermissionInput)
+		problems.Add("input", "must be one JSON value of at most %d bytes, with 6 for each <, > and &", MaxPermissionInput)
 	}
 	if len(p.Reason) > MaxPermissionReason || !utf8.ValidString(p.Reason) {
-		bad.Add("reason", "must be at most %d bytes of UTF-8", MaxPermissionReason)
+		problems.Add("reason", "must be at most %d bytes of UTF-8", MaxPermissionReason)
 	}
-	return bad.Err()
+	return problems.Err()
 }
 
 // Outcome says in a sentence how a permission was decided.

@@ -22,13 +22,13 @@ func decisionWord(decision string) string {
 }
 
 // decisionText describes the latest decision.
-func decisionText(held []task.Run) string {
-	if len(held) == 1 {
-		return "Run " + held[0].ID.String() + " " + decisionWord(held[0].PendingDecision.Decision) + "."
+func decisionText(pending []task.Run) string {
+	if len(pending) == 1 {
+		return "Run " + pending[0].ID.String() + " " + decisionWord(pending[0].PendingDecision.Decision) + "."
 	}
 	n := map[string]int{}
-	for i := range held {
-		n[decisionWord(held[i].PendingDecision.Decision)]++
+	for i := range pending {
+		n[decisionWord(pending[i].PendingDecision.Decision)]++
 	}
 	var parts []string
 	for _, w := range []string{"approved", "rejected"} {

@@ -413,7 +413,7 @@ func limitInput(name, label, value string, limit float64, errs ui.FieldErrors) t
 }
 
 // rejectPanel is a no with its reason, posted to an address.
-func rejectPanel(c Chrome, to, version, told, word string, form DecideForm) templ.Component {
+func rejectPanel(c Chrome, to, version, recipient, word string, form DecideForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -499,7 +499,7 @@ func rejectPanel(c Chrome, to, version, told, word string, form DecideForm) temp
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.AreaField("reason", "Reason", form.Reason, "Sent to "+ui.ActorLabel(told)+".",
+		templ_7745c5c3_Err = ui.AreaField("reason", "Reason", form.Reason, "Sent to "+ui.ActorLabel(recipient)+".",
 			form.Errors["reason"], templ.Attributes{"required": true, "maxlength": "2000"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

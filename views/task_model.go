@@ -271,7 +271,7 @@ func neighborKeyHint(rel string) string {
 
 // stepEntry returns the contents of a step's form: the typed values and errors,
 // otherwise the step itself.
-func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, bad ui.FieldErrors) {
+func (m TaskModel) stepEntry(i int, s task.Step) (title, details string, errs ui.FieldErrors) {
 	if m.Entries.StepAt == i+1 {
 		return m.Entries.StepTitle, m.Entries.StepDetails, m.Entries.Errors
 	}

@@ -38,7 +38,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 			doneToday += r.Done
 		}
 	}
-	asked := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
+	questions := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
 	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
 	done := byHour(n.Rows, now, doneValue)
 	for i := range task.DayHours {
@@ -47,7 +47,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 	return []chart.Tile{
 		{
 			Name: "Waiting for you", Value: strconv.Itoa(n.Waiting), Small: n.oldest(now), Column: "New",
-			Spark: chart.Spark{Label: daySum(asked, "started waiting for a person"), Values: asked},
+			Spark: chart.Spark{Label: daySum(questions, "started waiting for a person"), Values: questions},
 		},
 		{
 			Name: "Running now", Value: strconv.Itoa(n.Running), Column: "Runs ended",

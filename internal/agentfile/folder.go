@@ -143,9 +143,9 @@ func (f *Folder) reloadLocked() error {
 // cannot start anything with them is no longer served, as after a restart of
 // the server.
 func (f *Folder) recheck() {
-	for id, was := range f.valid {
-		now := Parse(id, was.Text, *f.checked)
-		now.LoadedAt = was.LoadedAt
+	for id, before := range f.valid {
+		now := Parse(id, before.Text, *f.checked)
+		now.LoadedAt = before.LoadedAt
 		if f.valid[id] = now; now.Status == task.AgentInvalid {
 			delete(f.valid, id)
 		}
@@ -154,13 +154,13 @@ func (f *Folder) recheck() {
 
 // note logs the differences between two snapshots and stores them for Watch.
 func (f *Folder) note(old, next *snapshot) {
-	was := map[string]task.Agent{}
+	previous := map[string]task.Agent{}
 	for _, a := range old.agents {
-		was[a.ID] = a
+		previous[a.ID] = a
 	}
 	for _, a := range next.agents {
-		before, known := was[a.ID]
-		delete(was, a.ID)
+		before, known := previous[a.ID]
+		delete(previous, a.ID)
 		if known && reflect.DeepEqual(before, a) {
 			continue
 		}
@@ -171,7 +171,7 @@ func (f *Folder) note(old, next *snapshot) {
 			f.log.Info("agent loaded", "agent", a.ID, "status", a.Status)
 		}
 	}
-	for id := range was {
+	for id := range previous {
 		f.changed[id] = true
 		delete(f.valid, id)
 		f.log.Info("agent removed", "agent", id)

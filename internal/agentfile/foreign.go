@@ -146,9 +146,9 @@ func (p *parser) settleModel() {
 		return
 	}
 	models := p.opt.Models(p.a.Runner)
-	has := "runner " + p.a.Runner + " uses its own default model. Name one that it has"
+	hint := "runner " + p.a.Runner + " uses its own default model. Name one that it has"
 	if len(models) > 0 {
-		has += ": " + strings.Join(models[:min(len(models), 10)], ", ")
+		hint += ": " + strings.Join(models[:min(len(models), 10)], ", ")
 	}
 	switch {
 	case slices.Contains(models, name):
@@ -159,7 +159,7 @@ func (p *parser) settleModel() {
 				"the model %s is a short name of Claude Code; %s is used", task.Quote(name), task.Quote(p.a.Model))
 			return
 		}
-		p.warn(line, "The "+has, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored",
+		p.warn(line, "The "+hint, "the model %s is a short name of Claude Code that the runner %s does not know; it is ignored",
 			task.Quote(name), p.a.Runner)
 	case len(models) > 0:
 		p.warn(line, "Its models are "+strings.Join(models[:min(len(models), 10)], ", "),

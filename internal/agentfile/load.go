@@ -91,13 +91,13 @@ func (f *Folder) serve(a task.Agent) *task.Agent {
 		return &a
 	}
 	a.FileText = a.Text
-	good, ok := f.valid[a.ID]
+	valid, ok := f.valid[a.ID]
 	if !ok {
 		return &a
 	}
-	good.Status, good.Problems = a.Status, a.Problems
-	good.FileText, good.FileHash = a.FileText, a.FileHash
-	return f.unchanged(good)
+	valid.Status, valid.Problems = a.Status, a.Problems
+	valid.FileText, valid.FileHash = a.FileText, a.FileHash
+	return f.unchanged(valid)
 }
 
 func unreadable(id string, err error) task.Agent {

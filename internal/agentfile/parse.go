@@ -96,14 +96,14 @@ func (p *parser) checkBytes(text string) bool {
 		p.a.Text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 		return false
 	}
-	nul, bad := strings.IndexByte(text, 0), invalidUTF8(text)
+	nul, invalid := strings.IndexByte(text, 0), invalidUTF8(text)
 	if nul >= 0 {
 		p.fatal(lineAt(text, nul), "Remove the character; the file may be binary or UTF-16", "the file contains a NUL character")
 	}
-	if bad >= 0 {
-		p.fatal(lineAt(text, bad), "Save the file as UTF-8", "the file is not UTF-8")
+	if invalid >= 0 {
+		p.fatal(lineAt(text, invalid), "Save the file as UTF-8", "the file is not UTF-8")
 	}
-	if nul < 0 && bad < 0 {
+	if nul < 0 && invalid < 0 {
 		return true
 	}
 	p.a.Text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")

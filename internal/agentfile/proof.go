@@ -59,9 +59,9 @@ func (p *parser) setChecks(f field) {
 			continue
 		}
 		first[c.Name] = at
-		var bad task.Problems
-		bad.CheckChecks("checks", []task.Check{c}, true)
-		p.faults(f, bad.Err(), "checks[0].", lines, at, checkHint)
+		var problems task.Problems
+		problems.CheckChecks("checks", []task.Check{c}, true)
+		p.faults(f, problems.Err(), "checks[0].", lines, at, checkHint)
 		p.a.Checks = append(p.a.Checks, c)
 	}
 }
@@ -138,9 +138,9 @@ func (p *parser) setReview(f field) {
 	if !ok {
 		return
 	}
-	var bad task.Problems
-	bad.CheckReview("review", r)
-	p.faults(f, bad.Err(), "review.", lines, f.line, reviewHint)
+	var problems task.Problems
+	problems.CheckReview("review", r)
+	p.faults(f, problems.Err(), "review.", lines, f.line, reviewHint)
 	p.a.Review = &r
 }
 

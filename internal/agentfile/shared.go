@@ -57,7 +57,7 @@ func (f *Folder) Files() (map[string]File, error) {
 // If the file has changed by now, it does nothing and returns false. With keep,
 // the existing file is first copied to a name that defines no agent, which is
 // returned.
-func (f *Folder) Replace(id, was string, text *string, keep bool) (kept string, done bool, err error) {
+func (f *Folder) Replace(id, before string, text *string, keep bool) (kept string, done bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	path := filepath.Join(f.dir, id+ext)
@@ -66,7 +66,7 @@ func (f *Folder) Replace(id, was string, text *string, keep bool) (kept string, 
 	switch {
 	case err != nil && !missing:
 		return "", false, writeErr(err)
-	case missing != (was == "") || !missing && textHash(now) != was:
+	case missing != (before == "") || !missing && textHash(now) != before:
 		return "", false, nil
 	}
 	if keep && !missing && !isDefault(id, now) {

@@ -150,17 +150,17 @@ func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) { return k
 // watch watches the files. It compares contents, because certificates are often
 // links that are replaced.
 func (k *keyPair) watch(ctx context.Context) {
-	said := ""
+	lastError := ""
 	for sleep.For(ctx, certificateLook) {
 		switch changed, err := k.load(); {
 		case err == nil && changed:
 			k.log.Info("certificate read again", "file", k.certFile, "expires", k.now.Load().Leaf.NotAfter)
-			said = ""
+			lastError = ""
 		case err == nil:
-			said = ""
-		case err.Error() != said:
+			lastError = ""
+		case err.Error() != lastError:
 			k.log.Error("failed to use the new certificate; the last valid one is still in use", "error", err)
-			said = err.Error()
+			lastError = err.Error()
 		}
 	}
 }

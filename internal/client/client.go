@@ -84,9 +84,9 @@ func (c *Client) send(ctx context.Context, method, path string, in any, wait tim
 	}
 	b, err := c.once(ctx, method, path, body, key, wait)
 	if connectionBroken(err) && ctx.Err() == nil && (key != "" || method == http.MethodGet) {
-		var gone *UnreachableError
+		var unreachable *UnreachableError
 		again, second := c.once(ctx, method, path, body, key, wait)
-		if !errors.As(second, &gone) {
+		if !errors.As(second, &unreachable) {
 			b, err = again, second
 		}
 	}

@@ -23,7 +23,7 @@ const (
 // ExitCode returns the exit code for an error.
 func ExitCode(err error) int {
 	var usage *UsageError
-	var gone *UnreachableError
+	var unreachable *UnreachableError
 	switch {
 	case err == nil:
 		return ExitDone
@@ -31,7 +31,7 @@ func ExitCode(err error) int {
 		return ExitUsage
 	case errors.Is(err, ErrNothing):
 		return ExitNothing
-	case errors.As(err, &gone) && !errors.Is(err, context.Canceled):
+	case errors.As(err, &unreachable) && !errors.Is(err, context.Canceled):
 		return ExitUnreachable
 	}
 	return ExitRefused

@@ -93,9 +93,9 @@ func (e *Env) follow(after string) error {
 
 // isTemporary reports whether an error may be temporary.
 func isTemporary(err error) bool {
-	var gone *UnreachableError
+	var unreachable *UnreachableError
 	var r *ResponseError
-	return errors.As(err, &gone) || errors.As(err, &r) &&
+	return errors.As(err, &unreachable) || errors.As(err, &r) &&
 		(r.Status >= http.StatusInternalServerError || r.Status == http.StatusTooManyRequests)
 }
 

@@ -34,11 +34,11 @@ func (c *MergeList) Run(e *Env) error {
 			if m.State == task.MergeDone {
 				moved = shortHash(m.After)
 			}
-			said := m.TaskTitle
+			text := m.TaskTitle
 			if m.Reason != "" {
-				said += ": " + strings.Join(strings.Fields(m.Reason), " ")
+				text += ": " + strings.Join(strings.Fields(m.Reason), " ")
 			}
-			rows = append(rows, []string{m.ID.String(), string(m.State), m.Project, m.Into, hash(m.TaskID), at(when), moved, said})
+			rows = append(rows, []string{m.ID.String(), string(m.State), m.Project, m.Into, hash(m.TaskID), at(when), moved, text})
 		}
 		e.listed(c.Quiet.Quiet, []string{"MERGE", "STATE", "PROJECT", "INTO", "TASK", "SINCE", "COMMIT", "TITLE"}, rows)
 	})

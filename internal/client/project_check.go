@@ -15,9 +15,9 @@ const checkForm = "write 'name=test,run=go test ./...,timeout=10m,required', and
 
 // readChecks parses the values of a flag; without any, the existing checks
 // stay. A single empty value removes all.
-func readChecks(flag string, values []string, had []task.Check) ([]task.Check, error) {
+func readChecks(flag string, values []string, current []task.Check) ([]task.Check, error) {
 	if values == nil {
-		return had, nil
+		return current, nil
 	}
 	list := []task.Check{}
 	for _, text := range withoutEmpty(values) {

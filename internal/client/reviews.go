@@ -87,11 +87,11 @@ func (c *ReviewShow) Run(e *Env) error {
 			return err
 		}
 	}
-	var said struct{ Comments []task.ReviewComment }
-	if _, err := e.call("GET", "/api/tasks/"+id+"/review-comments", nil, &said); err != nil {
+	var thread struct{ Comments []task.ReviewComment }
+	if _, err := e.call("GET", "/api/tasks/"+id+"/review-comments", nil, &thread); err != nil {
 		return err
 	}
-	if err := e.answer(raw, func() { e.showResult(r, files, said.Comments) }); err != nil || unread == nil {
+	if err := e.answer(raw, func() { e.showResult(r, files, thread.Comments) }); err != nil || unread == nil {
 		return err
 	}
 	return fmt.Errorf("the changed files of this result cannot be read now: %w", unread)

@@ -23,7 +23,7 @@ func (d *Demanded) changesPolicy() bool {
 }
 
 // put adds the given flags to a request; had is the current policy.
-func (d *Demanded) put(body map[string]any, had *task.Review) error {
+func (d *Demanded) put(body map[string]any, current *task.Review) error {
 	if d.Check != nil {
 		list, err := readChecks("--check", d.Check, nil)
 		if err != nil {
@@ -35,8 +35,8 @@ func (d *Demanded) put(body map[string]any, had *task.Review) error {
 		return nil
 	}
 	r := task.Review{Approvals: 1}
-	if had != nil {
-		r = *had
+	if current != nil {
+		r = *current
 	}
 	f := ProjectFields{Approvals: d.Approvals, Reviewer: d.Reviewer, Expires: d.Expires, StandIn: d.StandIn}
 	if err := f.applyReview(&r); err != nil {

@@ -48,7 +48,7 @@ func (c *TaskClaim) Run(e *Env) error {
 
 // claimed prints claimed tasks. If there are none, it returns ErrNothing with
 // the tasks that the agent still holds.
-func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.ID, quiet bool) error {
+func (e *Env) claimed(raw []byte, agent string, list []*task.Task, claimed []task.ID, quiet bool) error {
 	err := e.answer(raw, func() {
 		for i, t := range list {
 			switch {
@@ -64,8 +64,8 @@ func (e *Env) claimed(raw []byte, agent string, list []*task.Task, held []task.I
 	})
 	if err == nil && len(list) == 0 {
 		why := "no task is idle in the queue of " + printable(agent)
-		if len(held) > 0 {
-			why += "; it holds " + hashes(held)
+		if len(claimed) > 0 {
+			why += "; it holds " + hashes(claimed)
 		}
 		return nothingError(why)
 	}

@@ -70,10 +70,10 @@ func checkInstance(ctx context.Context, in *app.Instance, out io.Writer, head st
 // vote. It returns an error if the owner of open tasks has no definition, as in
 // an instance whose agents were lost.
 func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
-	bad := 0
+	invalid := 0
 	for _, a := range in.Agents.Agents() {
 		if a.Status == task.AgentInvalid {
-			bad++
+			invalid++
 			fmt.Fprintf(out, "agent %s: invalid: %s\n", a.ID, a.Problems[0].Message)
 		}
 		err := in.Service.CheckReviewers(ctx, a)
@@ -83,7 +83,7 @@ func checkAgents(ctx context.Context, in *app.Instance, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "agents: %d, %d invalid\n", len(in.Agents.Agents()), bad)
+	fmt.Fprintf(out, "agents: %d, %d invalid\n", len(in.Agents.Agents()), invalid)
 	var undefined []string
 	err := in.DB.Read(ctx, func(rx *db.Rx) error {
 		owners, err := rx.OpenOwners()

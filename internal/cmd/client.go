@@ -122,11 +122,11 @@ func ended(e *Env, err error) int {
 	if err == nil {
 		return client.ExitDone
 	}
-	said := err.Error()
+	message := err.Error()
 	if e.Ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		said = "interrupted"
+		message = "interrupted"
 	}
-	fmt.Fprintln(e.Stderr, "taskyard:", client.Printable(said))
+	fmt.Fprintln(e.Stderr, "taskyard:", client.Printable(message))
 	var usage *usageError
 	var coded *exitError
 	switch {

@@ -43,24 +43,24 @@ func (p *Plan) fit(it *Item) {
 		s := &t.Steps[i]
 		fitLine(r, fmt.Sprintf("%s.steps[%d].title", it.Where, i), &s.Title, &s.Details, task.MaxStepTitle, "step's title", "step's details")
 	}
-	var bad task.Problems
-	bad.CheckLine("title", t.Title, task.MaxTitle)
-	bad.CheckText("description", t.Description, task.MaxText)
-	bad.CheckTaskText("steps", task.TextBytes(t.Description, t.Steps), 0)
-	bad.CheckText("summary", t.Summary, task.MaxText)
-	bad.CheckPriority("priority", t.Priority)
-	bad.CheckSteps("steps", t.Steps)
-	bad.CheckResources("resources", t.Resources)
-	bad.CheckLine("channel", t.Channel, 32)
-	bad.CheckLine("createdBy", t.CreatedBy, 200)
+	var problem task.Problems
+	problem.CheckLine("title", t.Title, task.MaxTitle)
+	problem.CheckText("description", t.Description, task.MaxText)
+	problem.CheckTaskText("steps", task.TextBytes(t.Description, t.Steps), 0)
+	problem.CheckText("summary", t.Summary, task.MaxText)
+	problem.CheckPriority("priority", t.Priority)
+	problem.CheckSteps("steps", t.Steps)
+	problem.CheckResources("resources", t.Resources)
+	problem.CheckLine("channel", t.Channel, 32)
+	problem.CheckLine("createdBy", t.CreatedBy, 200)
 	for i, c := range t.Comments {
-		bad.CheckText(fmt.Sprintf("comments[%d].content", i), c.Content, task.MaxText)
-		bad.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
+		problem.CheckText(fmt.Sprintf("comments[%d].content", i), c.Content, task.MaxText)
+		problem.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
 	}
 	if len(it.BlockedBy) > task.MaxBlockers {
-		bad.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(it.BlockedBy))
+		problem.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(it.BlockedBy))
 	}
-	r.problems(it.Where, &bad)
+	r.problems(it.Where, &problem)
 	p.fitLabels(it)
 }
 
@@ -96,10 +96,10 @@ func fitLine(r *Report, where string, short, long *string, limit int, what, rest
 
 // fitLabels sorts the labels. Those of other programs are converted.
 func (p *Plan) fitLabels(it *Item) {
-	var bad task.Problems
+	var problem task.Problems
 	if !p.Foreign() {
-		it.Task.Labels = bad.CheckLabels("labels", it.Task.Labels)
-		p.Report.problems(it.Where, &bad)
+		it.Task.Labels = problem.CheckLabels("labels", it.Task.Labels)
+		p.Report.problems(it.Where, &problem)
 		return
 	}
 	var out []string

@@ -38,9 +38,9 @@ func (p *Plan) readMatter(src Source) (f *frontMatter, body string, ok bool) {
 	for i, l := range doc.Front {
 		doc.Front[i] = quoteNames(l)
 	}
-	list, bad := frontmatter.Fields(doc.Front)
-	if bad != nil {
-		p.Report.AddProblem(src.Name, "has a YAML front matter that is broken (line %d): %s", doc.FrontLine-1+bad.Line, bad.Message)
+	list, problem := frontmatter.Fields(doc.Front)
+	if problem != nil {
+		p.Report.AddProblem(src.Name, "has a YAML front matter that is broken (line %d): %s", doc.FrontLine-1+problem.Line, problem.Message)
 		return nil, "", false
 	}
 	f = &frontMatter{p: p, where: src.Name, m: map[string]ast.Node{}, read: map[string]bool{}}

@@ -33,9 +33,9 @@ func (p *Plan) readTasks(s Source) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(s.Data))
 	if err := p.topLevel(d, s.Name); err != nil {
 		at := d.InputOffset()
-		var bad *jsontext.SyntacticError
-		if errors.As(err, &bad) {
-			at = max(at, bad.ByteOffset)
+		var problem *jsontext.SyntacticError
+		if errors.As(err, &problem) {
+			at = max(at, problem.ByteOffset)
 		}
 		at = min(at, int64(len(s.Data)))
 		p.Report.AddProblem(fmt.Sprintf("%s line %d", s.Name, bytes.Count(s.Data[:at], []byte("\n"))+1), "%s", plainJSON(err))
@@ -163,22 +163,22 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 			p.Report.AddProblem(f.at("boundBy"), "%s is not the name of an agent", task.Quote(id))
 		}
 	}
-	var bad task.Problems
+	var problem task.Problems
 	if v := f.get("checks"); v != nil {
 		if err := json.Unmarshal(v, &t.Checks); err != nil {
 			p.Report.AddProblem(f.at("checks"), "is no list of checks: %v", err)
 			return
 		}
-		bad.CheckChecks("checks", t.Checks, t.Project != "")
+		problem.CheckChecks("checks", t.Checks, t.Project != "")
 	}
 	if v := f.get("policy"); v != nil {
 		if err := json.Unmarshal(v, &t.Policy); err != nil {
 			p.Report.AddProblem(f.at("policy"), "is no policy: %v", err)
 			return
 		}
-		bad.CheckReview("policy", *t.Policy)
+		problem.CheckReview("policy", *t.Policy)
 	}
-	p.Report.problems(f.where, &bad)
+	p.Report.problems(f.where, &problem)
 }
 
 // status reads the status of a task, which must match its file.
@@ -257,10 +257,10 @@ func (p *Plan) readTodos(s Source) {
 			p.Report.AddProblem(f.at(task.Quote(agent)), "is not the name of an agent")
 		}
 		for i, item := range l.Items {
-			var bad task.Problems
+			var problem task.Problems
 			where := fmt.Sprintf("%s[%d]", f.at(agent), i)
-			if bad.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem ||
-				item == "" || bad.Err() != nil {
+			if problem.CheckText(where, item, task.MaxTodoItem*utf8.UTFMax); utf8.RuneCountInString(item) > task.MaxTodoItem ||
+				item == "" || problem.Err() != nil {
 				p.Report.AddProblem(where, "must be 1 to %d characters of UTF-8 without NUL", task.MaxTodoItem)
 			}
 		}

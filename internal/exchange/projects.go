@@ -51,8 +51,8 @@ func (p *Plan) project(where string, v jsontext.Value) *task.Project {
 		return nil
 	}
 	out.Fill()
-	var bad task.Problems
-	bad.CheckProject(out)
-	p.Report.problems(where, &bad)
+	var problem task.Problems
+	problem.CheckProject(out)
+	p.Report.problems(where, &problem)
 	return out
 }

@@ -40,12 +40,12 @@ const yamlHint = "Put values that hold `: `, ` #` or begin with a sign in quotes
 // Fields returns the top-level keys of the YAML in order. Keys may be
 // duplicate.
 func Fields(lines []string) ([]Field, *Error) {
-	if bad := checkComplexity(lines); bad != nil {
-		return nil, bad
+	if problem := checkComplexity(lines); problem != nil {
+		return nil, problem
 	}
-	node, bad := parse(lines)
-	if bad != nil {
-		return nil, bad
+	node, problem := parse(lines)
+	if problem != nil {
+		return nil, problem
 	}
 	mapping, ok := node.(*ast.MappingNode)
 	if node == nil || ok && mapping == nil {
@@ -87,10 +87,10 @@ func Scalar(n ast.Node) (string, bool) {
 
 // parse returns the root of the only document, or nil if there is none. A panic
 // in the library becomes an error.
-func parse(lines []string) (root ast.Node, bad *Error) {
+func parse(lines []string) (root ast.Node, problem *Error) {
 	defer func() {
 		if r := recover(); r != nil {
-			root, bad = nil, &Error{1, "it cannot be read", yamlHint}
+			root, problem = nil, &Error{1, "it cannot be read", yamlHint}
 		}
 	}()
 	file, err := yamlparser.ParseBytes([]byte(strings.Join(lines, "\n")+"\n"), 0, yamlparser.AllowDuplicateMapKey())

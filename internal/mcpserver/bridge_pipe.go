@@ -31,11 +31,11 @@ func (p *pipe) read() ([]jsonrpc.Message, error) {
 	for {
 		line, err := p.line()
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			list, bad := messages(line)
-			if bad == nil {
+			list, invalid := messages(line)
+			if invalid == nil {
 				return list, nil
 			}
-			if err := p.writeLine(bad); err != nil {
+			if err := p.writeLine(invalid); err != nil {
 				return nil, err
 			}
 		}
@@ -61,7 +61,7 @@ func (p *pipe) line() (line []byte, err error) {
 
 // messages parses the messages of a line, or returns the answer to an invalid
 // line.
-func messages(line []byte) (list []jsonrpc.Message, bad []byte) {
+func messages(line []byte) (list []jsonrpc.Message, invalid []byte) {
 	if len(line) > maxLine {
 		return nil, newRPCError(nil, jsonrpc.CodeInvalidRequest, "Invalid request: a message is at most %d MiB", maxLine>>20)
 	}

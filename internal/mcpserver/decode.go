@@ -143,7 +143,7 @@ func unknown(args []arg, got []field, name string) string {
 
 // read returns the value of one argument, or reports its problem.
 func read(p *problems, a arg, name string, raw jsontext.Value) any {
-	bad := func(why string) any {
+	invalid := func(why string) any {
 		if raw.Kind() == 'n' {
 			why += ", not null; leave it out if there is none"
 		}
@@ -152,54 +152,54 @@ func read(p *problems, a arg, name string, raw jsontext.Value) any {
 	}
 	switch a.kind {
 	case isText:
-		return readText(p, a, name, raw, bad)
+		return readText(p, a, name, raw, invalid)
 	case isID, isCursor:
 		n, ok := parseID(raw, a.kind == isCursor)
 		if !ok {
-			return bad(`must be an id: a positive whole number such as 5 or "5"`)
+			return invalid(`must be an id: a positive whole number such as 5 or "5"`)
 		}
 		return n
 	case isCount:
-		return readCount(p, a, name, raw, bad)
+		return readCount(p, a, name, raw, invalid)
 	case isNever:
 		p.Add(name, "%s", a.doc)
 		return nil
 	case isBool:
 		if k := raw.Kind(); k != 't' && k != 'f' {
-			return bad("must be true or false")
+			return invalid("must be true or false")
 		}
 		return raw.Kind() == 't'
 	}
 	if raw.Kind() != '[' {
-		return bad("must be a list")
+		return invalid("must be a list")
 	}
 	items, ok := listItems(raw)
 	if !ok {
-		return bad("must have at most 1000 items")
+		return invalid("must have at most 1000 items")
 	}
 	return readList(p, a.kind, name, items)
 }
 
-func readText(p *problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
+func readText(p *problems, a arg, name string, raw jsontext.Value, invalid func(string) any) any {
 	if raw.Kind() != '"' {
-		return bad("must be a string")
+		return invalid("must be a string")
 	}
 	s := unquote(raw)
 	switch {
 	case a.required && strings.TrimSpace(s) == "":
-		return bad("must not be blank")
+		return invalid("must not be blank")
 	case a.enum != nil && !slices.Contains(a.enum, s):
-		return bad("must be one of " + strings.Join(a.enum, ", "))
+		return invalid("must be one of " + strings.Join(a.enum, ", "))
 	}
 	p.checkText(name, s)
 	return s
 }
 
-func readCount(p *problems, a arg, name string, raw jsontext.Value, bad func(string) any) any {
+func readCount(p *problems, a arg, name string, raw jsontext.Value, invalid func(string) any) any {
 	n, err := strconv.Atoi(string(raw))
 	switch {
 	case raw.Kind() != '0' || err != nil:
-		return bad("must be a whole number")
+		return invalid("must be a whole number")
 	case a.max > 0 && (n < a.min || n > a.max):
 		p.Add(name, "must be %d to %d", a.min, a.max)
 	case n < a.min:

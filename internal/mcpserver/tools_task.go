@@ -121,14 +121,14 @@ func completeTask(c *call) (answer, error) {
 }
 
 func cancelTask(c *call) (answer, error) {
-	gone, err := c.svc.CancelTask(c.ctx, c.actor, c.id("taskId"), c.text("reason"))
+	canceled, err := c.svc.CancelTask(c.ctx, c.actor, c.id("taskId"), c.text("reason"))
 	if err != nil {
 		return answer{}, err
 	}
 	return answer{structured: struct {
 		Task     any       `json:"task"`
 		Canceled []task.ID `json:"canceled"`
-	}{c.short(gone.Task), gone.Canceled}, compact: true}, nil
+	}{c.short(canceled.Task), canceled.Canceled}, compact: true}, nil
 }
 
 func setBlockedBy(c *call) (answer, error) {

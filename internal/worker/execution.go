@@ -83,11 +83,11 @@ func (w *Worker) execute(ctx context.Context, leased *task.Leased) {
 // records the end of this one.
 func (c *execution) takePlace() (leave func()) {
 	for {
-		had, busy := c.w.placed.LoadOrStore(c.run.TaskID, c)
+		previous, busy := c.w.placed.LoadOrStore(c.run.TaskID, c)
 		if !busy {
 			return func() { c.w.placed.Delete(c.run.TaskID); close(c.finished) }
 		}
-		before := had.(*execution)
+		before := previous.(*execution)
 		before.revoke()
 		<-before.finished
 	}

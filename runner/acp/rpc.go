@@ -91,15 +91,15 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 		}
 		return
 	}
-	asked := len(m.ID) > 0 && string(m.ID) != "null"
+	pending := len(m.ID) > 0 && string(m.ID) != "null"
 	switch {
-	case m.Method == acp.ClientMethodSessionUpdate && !asked:
+	case m.Method == acp.ClientMethodSessionUpdate && !pending:
 		t.update(m.Params, b)
-	case m.Method == acp.ClientMethodSessionRequestPermission && asked:
+	case m.Method == acp.ClientMethodSessionRequestPermission && pending:
 		t.permission(m.ID, m.Params, b)
-	case m.Method != "" && asked:
+	case m.Method != "" && pending:
 		t.send(message{ID: m.ID, Error: acp.NewMethodNotFound(m.Method)})
-	case m.Method == "" && asked && string(m.ID) == fmt.Sprint(t.step) && t.next != nil:
+	case m.Method == "" && pending && string(m.ID) == fmt.Sprint(t.step) && t.next != nil:
 		t.answer(m.Result, m.Error)
 	}
 }

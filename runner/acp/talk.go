@@ -230,8 +230,8 @@ func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
 	case t.failed != nil || t.result != nil:
 		return t.outcome()
 	}
-	if bad := t.Abnormal(e); bad != nil {
-		return *bad
+	if abnormal := t.Abnormal(e); abnormal != nil {
+		return *abnormal
 	}
 	return supervise.Failed(task.PhaseProtocol, "It ended without answering its prompt"+t.LastOutput())
 }

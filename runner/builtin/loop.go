@@ -75,13 +75,13 @@ func (s *modelLoop) run(ctx context.Context) supervise.Outcome {
 		if out := s.limitReached(); out != nil {
 			return *out
 		}
-		told := s.receiveMessages()
+		messages := s.receiveMessages()
 		reply, err := s.turn(ctx)
 		if s.restored > 0 && s.turns == 0 && isContextError(err) {
 			s.log("The conversation of earlier runs is too long for the model: the run starts without it.")
 			s.dropHistory()
-			if told != "" {
-				s.addText(told)
+			if messages != "" {
+				s.addText(messages)
 			}
 			continue
 		}
@@ -202,14 +202,14 @@ func (s *modelLoop) closed(ctx context.Context) supervise.Outcome {
 	case s.summary != nil && strings.TrimSpace(*s.summary) != "":
 		text = *s.summary
 	case s.limitReached() == nil:
-		told, err := s.condense(ctx)
+		summary, err := s.condense(ctx)
 		if ctx.Err() != nil && s.Stopped() == nil {
 			return s.Cut(ctx)
 		}
 		if err != nil {
 			s.log(fmt.Sprintf("There is no closing summary: %v", err))
-		} else if told != "" {
-			text = told
+		} else if summary != "" {
+			text = summary
 		}
 	}
 	text = cmp.Or(text, "The task was completed.")

@@ -90,11 +90,11 @@ func (s *serverTools) call(ctx context.Context, name string, args json.RawMessag
 		a.Text += c.Text
 	}
 	var k taskAnswer
-	var said struct{ Summary string }
-	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil || json.Unmarshal(args, &said) != nil {
+	var summaryArgs struct{ Summary string }
+	if res.IsError || json.Unmarshal(res.StructuredContent, &k) != nil || json.Unmarshal(args, &summaryArgs) != nil {
 		return a, nil
 	}
-	k.Summary = said.Summary
+	k.Summary = summaryArgs.Summary
 	return a, &k
 }
 

@@ -49,23 +49,23 @@ func (t *toolset) open(ctx context.Context, plan task.Spec) error {
 			t.add(model.Tool(tool), false)
 		}
 	}
-	wanted, profile := slices.Clone(taskTools), "core"
+	names, profile := slices.Clone(taskTools), "core"
 	delegates := slices.Contains(plan.Tools, "task")
 	if delegates {
-		wanted, profile = append(wanted, delegateTools...), ""
+		names, profile = append(names, delegateTools...), ""
 	}
 	if plan.TaskTools == task.AllTaskTools {
-		wanted, profile = append(wanted, otherTools...), ""
+		names, profile = append(names, otherTools...), ""
 		if delegates { // other runs may not call it
-			wanted = append(wanted, "create_task")
+			names = append(names, "create_task")
 		}
 	}
 	if plan.Project != "" {
-		wanted, profile = append(wanted, "reply_review", "add_resource"), "" // the prompt, and URL checks, require them
+		names, profile = append(names, "reply_review", "add_resource"), "" // the prompt, and URL checks, require them
 	}
 	list, err := t.server.list(ctx, profile)
 	for _, tool := range list {
-		if slices.Contains(wanted, tool.Name) {
+		if slices.Contains(names, tool.Name) {
 			t.add(tool, true)
 		}
 	}

@@ -163,10 +163,10 @@ func (r *reader) count(l *line) {
 		return
 	}
 	id := task.ClipChars(l.Message.ID, maxName)
-	was, now := r.counted[id], l.Message.Usage
+	before, now := r.counted[id], l.Message.Usage
 	r.counted[id] = now
-	r.Usage.TokensIn = supervise.AddTokens(r.Usage.TokensIn, now.In-was.In+now.Written-was.Written)
-	r.Usage.TokensOut = supervise.AddTokens(r.Usage.TokensOut, now.Out-was.Out)
+	r.Usage.TokensIn = supervise.AddTokens(r.Usage.TokensIn, now.In-before.In+now.Written-before.Written)
+	r.Usage.TokensOut = supervise.AddTokens(r.Usage.TokensOut, now.Out-before.Out)
 	r.CheckUsage()
 }
 

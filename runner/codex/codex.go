@@ -118,16 +118,16 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	home := filepath.Join(spec.Dir, "home", homeFolder)
 	program := c.With([]string{Program}, c.variables(home, spec))
 	var t *talk
-	run := func(spec supervise.Spec, said string) (supervise.Outcome, error) {
+	run := func(spec supervise.Spec, prompt string) (supervise.Outcome, error) {
 		return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
 			if err := os.MkdirAll(home, 0o700); err != nil {
 				return supervise.Talk{}, err
 			}
 			t = newTalk(r)
 			thread := c.takeThread(spec, home)
-			input := said
-			if said == "" || thread == "" { // it starts over
-				input = supervise.Prompt(spec.Plan) + said
+			input := prompt
+			if prompt == "" || thread == "" { // it starts over
+				input = supervise.Prompt(spec.Plan) + prompt
 			}
 			return supervise.Talk{Reader: t, Args: c.arguments(spec, thread), Input: input}, nil
 		})

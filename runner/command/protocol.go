@@ -110,8 +110,8 @@ func (p *protocol) Verdict(e supervise.Exit) supervise.Outcome {
 	if !e.Crashed() && e.Code != 0 && p.result.Failed() && p.result.Summary != "" {
 		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", e.Code, p.result.Summary))
 	}
-	if bad := p.Abnormal(e); bad != nil {
-		return *bad
+	if abnormal := p.Abnormal(e); abnormal != nil {
+		return *abnormal
 	}
 	return p.Judge(p.result)
 }

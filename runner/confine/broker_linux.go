@@ -189,15 +189,15 @@ func (b *Broker) isWritable(fd int) bool {
 }
 
 // setMode rejects setuid and setgid bits, but keeps the setgid bit of a folder.
-func setMode(fd int, mode, was uint32) unix.Errno {
+func setMode(fd int, mode, before uint32) unix.Errno {
 	kept := uint32(0)
-	if was&unix.S_IFMT == unix.S_IFDIR {
-		kept = was & unix.S_ISGID
+	if before&unix.S_IFMT == unix.S_IFDIR {
+		kept = before & unix.S_ISGID
 	}
 	if mode&setIDs&^kept != 0 {
 		return unix.EPERM
 	}
-	if was&unix.S_IFMT == unix.S_IFLNK {
+	if before&unix.S_IFMT == unix.S_IFLNK {
 		return unix.EOPNOTSUPP
 	}
 	return toErrno(unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), mode))

@@ -34,8 +34,8 @@ func Version() int {
 func NoNewRights() error {
 	if os.Geteuid() == 0 {
 		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-			has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-			if c == unix.CAP_DAC_OVERRIDE || err == nil && has == 0 {
+			version, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+			if c == unix.CAP_DAC_OVERRIDE || err == nil && version == 0 {
 				continue
 			}
 			err = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)

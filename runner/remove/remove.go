@@ -183,12 +183,12 @@ func (r *remover) removeEntry(name string) error {
 	}
 	at := len(r.pending)
 	r.pending = append(r.pending, name)
-	gone, firsts := 0, r.failures
+	removed, firsts := 0, r.failures
 	end := r.each(dir, func(child string) bool {
 		if err := r.child(dir, name, child); err != nil {
 			r.failed(err)
 		} else {
-			gone++
+			removed++
 		}
 		return len(r.pending)-at <= batch
 	})
@@ -202,7 +202,7 @@ func (r *remover) removeEntry(name string) error {
 	}
 	err = r.trash.Remove(name)
 	switch {
-	case err != nil && gone > 0: // a long folder may be listed incompletely while it shrinks
+	case err != nil && removed > 0: // a long folder may be listed incompletely while it shrinks
 		r.failures = firsts
 	case err != nil && r.failures == firsts:
 		r.failed(err)

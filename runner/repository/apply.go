@@ -145,9 +145,9 @@ func (r *repo) rebase(ctx context.Context, o task.MergeOrder, target string) (st
 		if err != nil {
 			return "", conflict(o, err)
 		}
-		if had, err := r.bare.Run(ctx, nil, "rev-parse", tip+"^{tree}"); err != nil {
+		if tree, err := r.bare.Run(ctx, nil, "rev-parse", tip+"^{tree}"); err != nil {
 			return "", err
-		} else if had == files {
+		} else if tree == files {
 			continue // the target already has it
 		}
 		if tip, err = r.copyCommit(ctx, f[0], files, tip); err != nil {

@@ -50,7 +50,7 @@ func (r *repo) recover() {
 				break
 			}
 		}
-		if held, err := os.Lstat(lock); err == nil && held.Mode().IsRegular() && !held.ModTime().Before(info.ModTime()) {
+		if lockInfo, err := os.Lstat(lock); err == nil && lockInfo.Mode().IsRegular() && !lockInfo.ModTime().Before(info.ModTime()) {
 			_ = os.Remove(lock)
 		}
 	}

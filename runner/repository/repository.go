@@ -275,7 +275,7 @@ func (rs *Repositories) Retire(ctx context.Context, w task.Worktree, head string
 		return failed(ctx, w.Repository, "Listing worktrees", err)
 	}
 	for _, c := range list {
-		if _, gone := os.Stat(c.Folder); c.Branch == w.Branch && gone == nil {
+		if _, err := os.Stat(c.Folder); c.Branch == w.Branch && err == nil {
 			return task.Errorf(task.Conflict, task.CodeRepository, "The branch %s is checked out in %s: check out another one there",
 				w.Branch, c.Folder)
 		}

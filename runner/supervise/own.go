@@ -51,8 +51,8 @@ func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink,
 type exitReader struct{ *Run }
 
 func (r exitReader) Verdict(e Exit) Outcome {
-	if bad := r.Abnormal(e); bad != nil {
-		return *bad
+	if abnormal := r.Abnormal(e); abnormal != nil {
+		return *abnormal
 	}
 	return Completed("")
 }

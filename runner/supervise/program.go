@@ -221,8 +221,8 @@ func (r *Run) ReadLines(raw bool, line func(kind LineKind, b []byte)) {
 // Verdict returns the outcome of a program that prints text: completed if it
 // exited with code 0 and printed anything.
 func (r *Run) Verdict(e Exit) Outcome {
-	if bad := r.Abnormal(e); bad != nil {
-		return *bad
+	if abnormal := r.Abnormal(e); abnormal != nil {
+		return *abnormal
 	}
 	return r.Judge(nil)
 }

@@ -135,9 +135,9 @@ func (d *delivery) unreached(err error) answer {
 
 // answered handles the status of a response.
 func (d *delivery) answered(res *http.Response, b []byte) answer {
-	said := fmt.Sprintf("the receiver answered %d", res.StatusCode)
+	answerText := fmt.Sprintf("the receiver answered %d", res.StatusCode)
 	if text := strings.TrimSpace(task.CleanText(string(b))); text != "" && res.StatusCode >= http.StatusBadRequest {
-		said += ": " + task.ClipChars(text, 300)
+		answerText += ": " + task.ClipChars(text, 300)
 	}
 	switch code := res.StatusCode; {
 	case code == http.StatusOK:
@@ -145,15 +145,15 @@ func (d *delivery) answered(res *http.Response, b []byte) answer {
 	case code == http.StatusAccepted:
 		return answer{accepted: true}
 	case code < http.StatusMultipleChoices:
-		return permanently(task.PhaseProtocol, capitalize(said)+": it must be 200 with a result, or 202 to work on")
+		return permanently(task.PhaseProtocol, capitalize(answerText)+": it must be 200 with a result, or 202 to work on")
 	case code < http.StatusBadRequest:
-		return permanently(task.PhaseError, capitalize(said)+", a redirect, which is not followed: give the address that it leads to")
+		return permanently(task.PhaseError, capitalize(answerText)+", a redirect, which is not followed: give the address that it leads to")
 	case code == http.StatusRequestTimeout || code == http.StatusTooManyRequests || code >= http.StatusInternalServerError:
-		return answer{again: said, after: min(retryafter.Parse(res.Header, time.Now()), time.Hour)}
+		return answer{again: answerText, after: min(retryafter.Parse(res.Header, time.Now()), time.Hour)}
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return permanently(task.PhaseAuth, capitalize(said))
+		return permanently(task.PhaseAuth, capitalize(answerText))
 	}
-	return permanently(task.PhaseError, capitalize(said))
+	return permanently(task.PhaseError, capitalize(answerText))
 }
 
 // result parses the body of a 200: the same as the last line of a command.

@@ -48,41 +48,41 @@ func compare(before, after *snapshot, folder string, redact func(string) string)
 	}
 	maps.Copy(names, before.files)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, before := before.files[name]
+		old, before := before.files[name]
 		is, now := after.files[name]
-		c.file(name, was, before, is, now)
+		c.file(name, old, before, is, now)
 	}
 	return l.Work
 }
 
-func (c *comparison) file(name string, was entry, before bool, is entry, now bool) {
+func (c *comparison) file(name string, old entry, before bool, is entry, now bool) {
 	switch {
 	case before && now:
-		c.modified(name, was, is)
+		c.modified(name, old, is)
 	case before:
-		c.list.Add(name, task.FileDeleted, c.sideBefore(was), textdiff.Side{Known: true}, special(was.mode))
+		c.list.Add(name, task.FileDeleted, c.sideBefore(old), textdiff.Side{Known: true}, special(old.mode))
 	default:
 		c.list.Add(name, task.FileAdded, textdiff.Side{Known: true}, c.new(name, is), fileKind(is.mode))
 	}
 }
 
 // modified compares contents if the file metadata is not conclusive.
-func (c *comparison) modified(name string, was, is entry) {
-	if was.same(is) {
+func (c *comparison) modified(name string, old, is entry) {
+	if old.same(is) {
 		return
 	}
 	now := c.new(name, is)
-	if was.mode == is.mode && now.Known && was.known && contentSum(now.Text) == was.sum {
+	if old.mode == is.mode && now.Known && old.known && contentSum(now.Text) == old.sum {
 		return // touched, or rewritten with the same content
 	}
-	if was.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
+	if old.mode == is.mode && special(is.mode) != "" && is.mode&fs.ModeSymlink == 0 {
 		return // special files have no content to compare
 	}
-	text := note(was, is)
-	if was.mode == is.mode && !was.known && was.size == is.size {
+	text := note(old, is)
+	if old.mode == is.mode && !old.known && old.size == is.size {
 		text = joinNotes(text, "it was written to")
 	}
-	c.list.Add(name, task.FileModified, c.sideBefore(was), now, text)
+	c.list.Add(name, task.FileModified, c.sideBefore(old), now, text)
 }
 
 func joinNotes(a, b string) string {
@@ -139,13 +139,13 @@ func (c *comparison) read(name string) ([]byte, error) {
 
 // note describes changes of an existing file that lines do not show: that it is
 // a link or special file, and a changed mode.
-func note(was, is entry) string {
-	from, to := special(was.mode), special(is.mode)
+func note(old, is entry) string {
+	from, to := special(old.mode), special(is.mode)
 	switch {
 	case from != to:
 		return kindName(from) + " → " + kindName(to)
-	case was.mode.Perm() != is.mode.Perm():
-		return joinNotes(to, fmt.Sprintf("mode %04o → %04o", was.mode.Perm(), is.mode.Perm()))
+	case old.mode.Perm() != is.mode.Perm():
+		return joinNotes(to, fmt.Sprintf("mode %04o → %04o", old.mode.Perm(), is.mode.Perm()))
 	}
 	return to
 }

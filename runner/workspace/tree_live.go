@@ -181,13 +181,13 @@ func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges
 // others work: it deletes files, and replaces others with those of a folder,
 // each atomically. Names are slash-separated. The error names the file that
 // could not be written.
-func ReplaceAll(from string, to *os.Root, gone, files []string) error {
+func ReplaceAll(from string, to *os.Root, removed, files []string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	for _, name := range gone {
+	for _, name := range removed {
 		if err := to.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notWritten(name, err)
 		}

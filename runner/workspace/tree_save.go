@@ -204,11 +204,11 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, head string, othe
 	}
 	if len(s.deleted) > 0 {
 		zero := t.repo.Zero()
-		var gone bytes.Buffer
+		var deleted bytes.Buffer
 		for _, name := range s.deleted {
-			fmt.Fprintf(&gone, "0 %s\t%s\x00", zero, name)
+			fmt.Fprintf(&deleted, "0 %s\t%s\x00", zero, name)
 		}
-		if _, err := g.Run(ctx, &gone, "update-index", "-z", "--index-info"); err != nil {
+		if _, err := g.Run(ctx, &deleted, "update-index", "-z", "--index-info"); err != nil {
 			return false, err
 		}
 	}

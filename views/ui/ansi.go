@@ -177,8 +177,8 @@ func extended(codes []int) (color, used int) {
 
 // nearest returns the closest of the sixteen colors to a 24-bit color.
 func nearest(r, g, b int) int {
-	most, least := max(r, g, b), min(r, g, b)
-	if most-least < 40 { // a grey
+	most, best := max(r, g, b), min(r, g, b)
+	if most-best < 40 { // a grey
 		switch {
 		case most < 60:
 			return 0
@@ -189,7 +189,7 @@ func nearest(r, g, b int) int {
 		}
 		return 15
 	}
-	half := (most + least) / 2
+	half := (most + best) / 2
 	n := 0
 	for i, v := range []int{r, g, b} {
 		if v > half {

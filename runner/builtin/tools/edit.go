@@ -130,15 +130,15 @@ func matchLines(content, old string) string {
 }
 
 // exchange replaces a file atomically.
-func (b *Box) exchange(dir *os.Root, name, content string, was fs.FileInfo) error {
+func (b *Box) exchange(dir *os.Root, name, content string, before fs.FileInfo) error {
 	base, temp := filepath.Base(name), ".taskyard-"+rand.Text()
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, was.Mode().Perm())
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, before.Mode().Perm())
 	if err != nil {
 		return pathError(name, err)
 	}
-	_ = f.Chmod(was.Mode().Perm()) // the umask has cleared some bits
+	_ = f.Chmod(before.Mode().Perm()) // the umask has cleared some bits
 	err = write(f, content)
-	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || instance.Identify(now) != instance.Identify(was)) {
+	if now, statErr := dir.Lstat(base); err == nil && (statErr != nil || instance.Identify(now) != instance.Identify(before)) {
 		err = fmt.Errorf("%s was changed meanwhile: read it again, then edit it", name)
 	} else if err == nil {
 		err = dir.Rename(temp, base)

@@ -60,7 +60,7 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	}
 	timed, cancel := b.timed(ctx)
 	defer cancel()
-	wanted, err := grepFilter(timed, name, a.Glob)
+	matches, err := grepFilter(timed, name, a.Glob)
 	if err != nil {
 		return Result{}, err
 	}
@@ -72,7 +72,7 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	whole := true
 	if info.IsDir() {
 		whole, err = b.walk(timed, name, func(name string, e fs.DirEntry) error {
-			if !e.Type().IsRegular() || !wanted(name) {
+			if !e.Type().IsRegular() || !matches(name) {
 				return nil
 			}
 			return s.file(timed, b, name)
