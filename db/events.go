@@ -43,7 +43,8 @@ func (tx *Tx) AddEvent(e task.Event) error {
 	e.At = tx.Now
 	sum := Chain(prev, e)
 	args := []any{
-		e.At, e.Actor, e.Kind, nullZero(e.TaskID), nullZero(e.RunID), e.Agent, string(e.Changes), nullZero(e.TokenID), e.RequestID, e.Address, sum,
+		e.At, e.Actor, e.Kind, nullZero(e.TaskID), nullZero(e.RunID), e.Agent, string(e.Changes),
+		nullZero(e.TokenID), e.RequestID, e.Address, sum,
 	}
 	if tx.c.postgres() {
 		tx.counters.ids.event++

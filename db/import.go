@@ -18,7 +18,8 @@ func (tx *Tx) ImportTask(tk *task.Task) error {
 	err := tx.do(`INSERT INTO tasks (id, title, description, owner, created_by, status, priority, version, channel, parent_id,
  nesting, labels, blocked, blockers_canceled, created_at, updated_at, title_by, description_by, project, demands)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel, nullZero(tk.ParentTaskID), tk.Nesting,
+		tk.ID, tk.Title, tk.Description, tk.Owner, tk.CreatedBy, status, tk.Priority, tk.Version, tk.Channel,
+		nullZero(tk.ParentTaskID), tk.Nesting,
 		strings.Join(tk.Labels, " "), tk.Blocked, tk.BlockersCanceled, tk.CreatedAt, tk.UpdatedAt, tk.TitleBy, tk.TextBy,
 		tk.Project, demandsJSON(tk.Demands))
 	if err != nil {

@@ -315,7 +315,8 @@ func (d *DB) liveConn(c *conn) (*conn, error) {
 		return c, nil
 	}
 	lastUsed := s.used
-	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.primaries.isFormer(c) && (s.used.Sub(lastUsed) < time.Second || s.c.Ping(background) == nil) {
+	if s.used = time.Now(); !s.c.IsClosed() && !d.pg.primaries.isFormer(c) &&
+		(s.used.Sub(lastUsed) < time.Second || s.c.Ping(background) == nil) {
 		return c, nil
 	}
 	for again := 0; ; again++ {

@@ -216,7 +216,8 @@ const maxIssuedSinceBackup = 1000
 func skipIssuedNumbers(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, "UPDATE runs SET lease = lease + ? WHERE status = 'pending'", maxIssuedSinceBackup)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE tasks SET claim_seq = claim_seq + ? WHERE archived_at IS NULL AND claim_holder IS NULL", maxIssuedSinceBackup)
+		_, err = tx.ExecContext(ctx, "UPDATE tasks SET claim_seq = claim_seq + ? WHERE archived_at IS NULL AND claim_holder IS NULL",
+			maxIssuedSinceBackup)
 	}
 	return err
 }

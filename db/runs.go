@@ -127,7 +127,8 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
  spec, spec_hash, approval_expires, decision, decided_by, decided_at, scope, created_at, not_before,
  parent_run, ask, session, folder, tree_run, asked_token, approval_why, why)
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nullZero(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model, r.DefinitionHash,
+		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nullZero(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model,
+		r.DefinitionHash,
 		spec, version, expires, a.Decision, a.By, nullZero(a.At), a.Scope, tx.Now, r.NotBefore, nullZero(r.ParentRun),
 		askJSON(r.Ask), r.Session, r.Folder, nullZero(r.TreeRun), r.AskedToken, a.Why, r.Why)
 	if err != nil {

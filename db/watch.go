@@ -118,7 +118,8 @@ func (d *DB) saveRescueCopy() {
 		what = "another file is in its place, which the next start serves; to have the saved one, stop the server, then " +
 			"taskyard restore --replace " +
 			filepath.Base(to)
-	} else if err := writeRestoreJournal(d.path, restoreJournal{From: filepath.Base(to), Replaced: replacedName(d.path, d.now())}); err != nil {
+	} else if err := writeRestoreJournal(d.path,
+		restoreJournal{From: filepath.Base(to), Replaced: replacedName(d.path, d.now())}); err != nil {
 		d.log.Error("failed to record the rescue", "error", err)
 		what = "stop the server, then taskyard restore --replace " + filepath.Base(to)
 	}

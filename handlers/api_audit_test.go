@@ -104,7 +104,8 @@ func TestLoggedRefusalsAreBoundedPerMinute(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for i := range 80 {
-		s.svc.Refused(t.Context(), task.Actor{Name: fmt.Sprintf("agent%d", i), Role: task.RoleAgent}, "tool x", task.Actor{}.CheckPerm(task.Admin))
+		s.svc.Refused(t.Context(), task.Actor{Name: fmt.Sprintf("agent%d", i), Role: task.RoleAgent}, "tool x",
+			task.Actor{}.CheckPerm(task.Admin))
 	}
 	n := 0
 	for _, e := range s.auditLog("admin") {

@@ -153,7 +153,8 @@ func (s *Server) admit(c echo.Context) (err error) {
 		return nil
 	}
 	info := requestInfoFromContext(r.Context())
-	if info.leave, err = s.gate.acquireFor(r.Context(), requestHolder(c), bytes); err != nil || r.Method == http.MethodGet || !isAPI(r.URL.Path) {
+	if info.leave, err = s.gate.acquireFor(r.Context(), requestHolder(c), bytes); err != nil ||
+		r.Method == http.MethodGet || !isAPI(r.URL.Path) {
 		return err
 	}
 	c.SetRequest(r.WithContext(task.WithWaitHook(r.Context(), func() {

@@ -106,7 +106,8 @@ func (s *Server) snooze(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Inbox())
 	}
-	addFlashExtra(c, flashExtra{Undo: &views.Undo{Action: views.URL.Wake(), Fields: [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}}})
+	fields := [][2]string{{"kind", string(kind)}, {"ref", ref.String()}}
+	addFlashExtra(c, flashExtra{Undo: &views.Undo{Action: views.URL.Wake(), Fields: fields}})
 	return s.done(c, views.URL.Inbox(), "Snoozed #%d until %s", z.TaskID, z.Until.Std().In(zone).Format("Mon 15:04"))
 }
 

@@ -32,7 +32,8 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 	if err := tx.SetFailures(tk.ID, 0); err != nil {
 		return err
 	}
-	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, runEnd{keepDelegated: true, summary: reason}, ErrStopReported)
+	end := runEnd{keepDelegated: true, summary: reason}
+	return tx.end(r, task.State{Status: task.RunCompleted, Phase: task.PhaseEnded}, end, ErrStopReported)
 }
 
 // withOwnClosing is the end of a run that closed its own task: it completed,

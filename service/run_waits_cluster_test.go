@@ -55,7 +55,8 @@ func (srv *twoServers) follow(s *Service) {
 }
 
 func (srv *twoServers) beat(s *Service, known bool, wait time.Duration) bool {
-	b, err := s.ReportAlive(srv.ctx(), gpuBox, srv.leased.RunID, task.LeaseRef{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}, known, wait)
+	b, err := s.ReportAlive(srv.ctx(), gpuBox, srv.leased.RunID,
+		task.LeaseRef{Attempt: srv.leased.Attempt, Lease: srv.leased.Lease}, known, wait)
 	if err != nil {
 		srv.t.Error(err)
 	}

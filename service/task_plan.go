@@ -135,7 +135,9 @@ func (s *Service) RestoreStep(ctx context.Context, a task.Actor, id, event task.
 
 // UpdateResource changes the resource at a 0-based index that the caller read
 // with a value. Errors: invalid fields, out of range, stale, archived.
-func (s *Service) UpdateResource(ctx context.Context, a task.Actor, id task.ID, at int, before string, r task.Resource) (*task.Task, error) {
+func (s *Service) UpdateResource(
+	ctx context.Context, a task.Actor, id task.ID, at int, before string, r task.Resource,
+) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err
 	}

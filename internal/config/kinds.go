@@ -107,7 +107,8 @@ func duration(low, high time.Duration) kind {
 		if d, err := time.ParseDuration(s); err == nil && d >= low && d <= high {
 			return d, nil
 		}
-		return nil, fmt.Errorf(`%s is not valid: give a duration from %s to %s such as "90s", "15m" or "2h"`, quoteValue(v), shortDuration(low), shortDuration(high))
+		return nil, fmt.Errorf(`%s is not valid: give a duration from %s to %s such as "90s", "15m" or "2h"`,
+			quoteValue(v), shortDuration(low), shortDuration(high))
 	}}
 }
 

@@ -63,9 +63,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	// The SDK lets handlers keep running when an old client disconnects, and
 	// ignores a cancellation by a later request; a wait must end in both cases.
-	disconnected, hangUp := context.WithCancel(ctx)
-	defer hangUp()
-	defer h.waits.note(task.ActorFromContext(ctx), body, hangUp)()
+	disconnected, disconnect := context.WithCancel(ctx)
+	defer disconnect()
+	defer h.waits.note(task.ActorFromContext(ctx), body, disconnect)()
 	ctx = context.WithValue(task.WithBudget(ctx, answerBytes), requestKey{}, disconnected)
 	r = r.WithContext(context.WithValue(ctx, textOnlyKey{}, textOnly))
 	if h.serveDirect(w, r, body) {

@@ -28,7 +28,7 @@ const cancelled = "notifications/cancelled"
 
 // note registers a body that may wait, or handles one that cancels a wait.
 // forget must be called when the request ends.
-func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forget func()) {
+func (w *waits) note(a task.Actor, body []byte, disconnect context.CancelFunc) (forget func()) {
 	takesBack := bytes.Contains(body, []byte(cancelled))
 	if !takesBack && !bytes.Contains(body, []byte("wait")) {
 		return func() {}
@@ -38,8 +38,8 @@ func (w *waits) note(a task.Actor, body []byte, hangUp context.CancelFunc) (forg
 	switch {
 	case err != nil || !ok: // the SDK answers the caller
 	case req.IsCall():
-		w.open.Store(&hangUp, waitKey{a.TokenID, req.ID})
-		return func() { w.open.Delete(&hangUp) }
+		w.open.Store(&disconnect, waitKey{a.TokenID, req.ID})
+		return func() { w.open.Delete(&disconnect) }
 	case takesBack && req.Method == cancelled:
 		w.cancel(a, req)
 	}
@@ -62,9 +62,9 @@ func (w *waits) cancel(a task.Actor, req *jsonrpc.Request) {
 	if err != nil {
 		return
 	}
-	w.open.Range(func(hangUp, k any) bool {
+	w.open.Range(func(disconnect, k any) bool {
 		if k == (waitKey{a.TokenID, id}) {
-			(*hangUp.(*context.CancelFunc))()
+			(*disconnect.(*context.CancelFunc))()
 		}
 		return true
 	})

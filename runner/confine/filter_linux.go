@@ -137,14 +137,16 @@ func (f Filter) rules() (list []rule) {
 	// Setting the owner to oneself has no effect on one's own files. The filter
 	// cannot see who owns a file.
 	own := func(nr uint32, uid int) {
-		list = append(list, newRule(nr, errnoAction, oneOf(uid, unchanged, uint32(os.Geteuid())), oneOf(uid+1, unchanged, uint32(os.Getegid()))), newRule(nr, forbid))
+		list = append(list, newRule(nr, errnoAction, oneOf(uid, unchanged, uint32(os.Geteuid())), oneOf(uid+1, unchanged, uint32(os.Getegid()))),
+			newRule(nr, forbid))
 	}
 	own(unix.SYS_FCHOWN, 1)
 	own(unix.SYS_FCHOWNAT, 2)
 	for _, nr := range ownerCalls {
 		own(nr, 1)
 	}
-	list = append(list, newRule(unix.SYS_OPENAT, forbid, anyBits(2, makesFile), anyBits(3, setIDs)), newRule(unix.SYS_MKNODAT, forbid, anyBits(2, setIDs)))
+	list = append(list, newRule(unix.SYS_OPENAT, forbid, anyBits(2, makesFile), anyBits(3, setIDs)),
+		newRule(unix.SYS_MKNODAT, forbid, anyBits(2, setIDs)))
 	list = append(list, makingRules...)
 	for _, a := range attributes {
 		if f.Attributes {

@@ -203,7 +203,8 @@ func (r *Repository) Readable(ctx context.Context) bool {
 		name, value, _ := strings.Cut(setting, "\n")
 		section, _, _ := strings.Cut(name, ".")
 		further := name == "extensions.worktreeconfig" // Git then reads other files too
-		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) || hasCredentials(name) || hasCredentials(value) {
+		if further || !slices.Contains(plainSections, section) || slices.Contains(programs, name) ||
+			hasCredentials(name) || hasCredentials(value) {
 			return false
 		}
 	}

@@ -75,7 +75,8 @@ func failure(status int, words, message string) *Error {
 func errorKind(status int, words, message string) Kind {
 	refused := status/100 == 4 && status != http.StatusTooManyRequests // rate limits use the same words
 	switch {
-	case containsAny(words, "context_length", "context_window") || refused && isContextError(message) || status == http.StatusRequestEntityTooLarge:
+	case containsAny(words, "context_length", "context_window") || refused && isContextError(message) ||
+		status == http.StatusRequestEntityTooLarge:
 		return KindContext
 	case containsAny(words, "insufficient_quota", "billing") || status == http.StatusPaymentRequired:
 		return KindQuota
