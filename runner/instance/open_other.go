@@ -20,7 +20,7 @@ func Open(root *os.Root, name string, follow bool, check func(fs.FileInfo) error
 	if err == nil {
 		err = check(info)
 	}
-	if err == nil && Holds(info) {
+	if err == nil && IsProtected(info) {
 		err = ErrProtected
 	}
 	if err != nil {
