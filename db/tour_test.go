@@ -342,7 +342,7 @@ func lists(t *testing.T, s *service.Service) {
 		ok(t, err)
 	}
 	must(s.TasksByID(ctx, admin, []task.ID{1, 2}))
-	must(s.BelowMany(ctx, admin, []task.ID{1, 2}))
+	must(s.CountDescendants(ctx, admin, []task.ID{1, 2}))
 	history := []task.HistoryFilter{
 		{},
 		{Owner: "coder"},

@@ -60,7 +60,7 @@ func (s *Server) bulkAgain(c echo.Context, ch views.Chrome, m views.BulkModel) (
 		return nil, err
 	}
 	if m.Act == string(service.BulkCancel) {
-		m.Below, err = s.svc.BelowMany(c.Request().Context(), a, m.IDs)
+		m.Below, err = s.svc.CountDescendants(c.Request().Context(), a, m.IDs)
 	}
 	if m.Act == string(service.BulkMove) && err == nil {
 		m.Agents, err = s.agentOptions(c)

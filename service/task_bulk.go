@@ -229,9 +229,9 @@ func (s *Service) TasksByID(ctx context.Context, a task.Actor, ids []task.ID) ([
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) { return rx.TasksByID(ids[:min(len(ids), 500)]) })
 }
 
-// BelowMany counts the open subtasks, at any depth, that end with tasks that
+// CountDescendants counts the open subtasks, at any depth, that end with tasks that
 // are canceled together. Error: may not read.
-func (s *Service) BelowMany(ctx context.Context, a task.Actor, ids []task.ID) (int, error) {
+func (s *Service) CountDescendants(ctx context.Context, a task.Actor, ids []task.ID) (int, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return 0, err
 	}

@@ -324,7 +324,7 @@ func blockersForm(c Chrome, m TaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.TextField("taskIds", "Blocking tasks", m.Entries.blockers(m.Task), "Task numbers, separated by spaces. Leave blank for no blockers.",
-				m.Entries.Errors.FirstOf("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
+				m.Entries.Errors.FirstFor("taskIds"), templ.Attributes{"autocomplete": "off", "inputmode": "text"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

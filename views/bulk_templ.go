@@ -403,7 +403,7 @@ func BulkPage(c Chrome, m BulkModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.FormProblem(m.Errors.FirstOf("id")+m.Errors[""]).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FormProblem(m.Errors.FirstFor("id")+m.Errors[""]).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -601,7 +601,7 @@ func bulkFields(m BulkModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "label", "unlabel":
-			templ_7745c5c3_Err = ui.TextField("labels", "Labels", m.Labels, "Separate with spaces; a–z, 0–9, -.", m.Errors.FirstOf("labels"),
+			templ_7745c5c3_Err = ui.TextField("labels", "Labels", m.Labels, "Separate with spaces; a–z, 0–9, -.", m.Errors.FirstFor("labels"),
 				templ.Attributes{"required": true, "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -255,17 +255,17 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstFor("labels")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("steps", "Steps (optional)", m.Steps, "One per line, 60 characters max. The agent can plan its own.",
-			m.Errors.FirstOf("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors.FirstFor("steps"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("links", "Links (optional)", m.Links,
-			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.FirstOf("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
+			"One per line: a URL or an absolute path, then an optional label after a space.", m.Errors.FirstFor("resources"), nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -274,7 +274,7 @@ func newTaskForm(c Chrome, m NewTaskModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("blockedBy", "Blocked by (optional)", m.BlockedBy, "Task numbers, separated by spaces.",
-			m.Errors.FirstOf("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
+			m.Errors.FirstFor("blockedBy"), templ.Attributes{"autocomplete": "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

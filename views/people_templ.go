@@ -89,7 +89,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = secretField("password", "Initial password", "new-password",
-					"At least 12 characters. They change it after the first sign-in.", problemOf(m.Field, "password", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
+					"At least 12 characters. They change it after the first sign-in.", fieldProblem(m.Field, "password", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -169,7 +169,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Field("role", "Role", "", problemOf(m.Field, "role", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field("role", "Role", "", fieldProblem(m.Field, "role", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

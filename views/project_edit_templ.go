@@ -456,7 +456,7 @@ func projectRepository(m *ProjectModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.AreaField("setup", "Setup (optional)", m.Form.Setup,
-			"Commands that run once in a new worktree, one per line, at most 10. For example: npm ci", m.Errors.FirstOf("setup"),
+			"Commands that run once in a new worktree, one per line, at most 10. For example: npm ci", m.Errors.FirstFor("setup"),
 			templ.Attributes{"rows": "3", "spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -496,7 +496,7 @@ func projectReview(m *ProjectModel) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.TextField("review.from", "From (optional)", m.Form.From,
-			"Names of people or roles (reviewer, admin), separated by spaces. If empty, every reviewer.", m.Errors.FirstOf("review.from"), codeInput()).Render(ctx, templ_7745c5c3_Buffer)
+			"Names of people or roles (reviewer, admin), separated by spaces. If empty, every reviewer.", m.Errors.FirstFor("review.from"), codeInput()).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -279,7 +279,7 @@ func ProfilePage(c Chrome, m ProfileModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = secretField("current", "Current password", "current-password", "", problemOf(m.Field, "current", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = secretField("current", "Current password", "current-password", "", fieldProblem(m.Field, "current", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -288,7 +288,7 @@ func ProfilePage(c Chrome, m ProfileModel) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = secretField("password", "New password", "new-password",
-					"At least 12 characters; several unrelated words are good. Pasting is fine.", problemOf(m.Field, "password", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
+					"At least 12 characters; several unrelated words are good. Pasting is fine.", fieldProblem(m.Field, "password", m.Error)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

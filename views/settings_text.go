@@ -28,8 +28,8 @@ func roleText(r task.Role) string {
 	return string(r)
 }
 
-// problemOf returns the problem if it belongs to this field.
-func problemOf(wrong, field, problem string) string {
+// fieldProblem returns the problem if it belongs to this field.
+func fieldProblem(wrong, field, problem string) string {
 	if wrong == field {
 		return problem
 	}

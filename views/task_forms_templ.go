@@ -436,7 +436,7 @@ func EditPage(c Chrome, m EditModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = LabelsField(m.Labels, m.Errors.FirstFor("labels")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

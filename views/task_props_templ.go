@@ -450,7 +450,7 @@ func labelsProp(c Chrome, m TaskModel) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = LabelsField(m.entry("labels", now), m.Entries.Errors.FirstOf("labels")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = LabelsField(m.entry("labels", now), m.Entries.Errors.FirstFor("labels")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

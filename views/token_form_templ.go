@@ -67,7 +67,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.TextField("name", "Name", m.Form.Name, "Which program or machine will use it.", problemOf(m.Field, "name", m.Error), nameAttrs).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.TextField("name", "Name", m.Form.Name, "Which program or machine will use it.", fieldProblem(m.Field, "name", m.Error), nameAttrs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -147,7 +147,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Field("scope", "Scope", "", problemOf(m.Field, "scope", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field("scope", "Scope", "", fieldProblem(m.Field, "scope", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -204,7 +204,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Field("days", "Days until it expires", "", problemOf(m.Field, "days", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field("days", "Days until it expires", "", fieldProblem(m.Field, "days", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -272,7 +272,7 @@ func tokenBearer(c Chrome, m *TokensModel) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("agent", "hint", problemOf(m.Field, "agent", m.Error)))
+			templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("agent", "hint", fieldProblem(m.Field, "agent", m.Error)))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -328,7 +328,7 @@ func tokenBearer(c Chrome, m *TokensModel) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Field("agent", "Agent", "Required for the scope Agent.", problemOf(m.Field, "agent", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field("agent", "Agent", "Required for the scope Agent.", fieldProblem(m.Field, "agent", m.Error)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

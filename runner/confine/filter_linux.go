@@ -66,8 +66,8 @@ type test struct {
 	not    bool     // equal to none of them
 }
 
-func oneOf(arg int, values ...uint32) test  { return test{arg: arg, values: values} }
-func noneOf(arg int, values ...uint32) test { return test{arg: arg, values: values, not: true} }
+func isIn(arg int, values ...uint32) test    { return test{arg: arg, values: values} }
+func isNotIn(arg int, values ...uint32) test { return test{arg: arg, values: values, not: true} }
 func anyBits(arg int, bits uint32) test {
 	return test{arg: arg, mask: bits, values: []uint32{0}, not: true}
 }
@@ -129,15 +129,15 @@ func (f Filter) rules() (list []rule) {
 		unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR,
 		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_MOVE_PAGES,
 	} {
-		list = append(list, newRule(nr, forbid, noneOf(0, 0))) // 0 is the calling process or thread
+		list = append(list, newRule(nr, forbid, isNotIn(0, 0))) // 0 is the calling process or thread
 	}
 	list = append(list,
-		newRule(unix.SYS_SETPRIORITY, forbid, noneOf(1, 0)), newRule(unix.SYS_SETPRIORITY, forbid, oneOf(0, unix.PRIO_USER)),
-		newRule(unix.SYS_IOPRIO_SET, forbid, noneOf(1, 0)), newRule(unix.SYS_IOPRIO_SET, forbid, oneOf(0, ioUser)))
+		newRule(unix.SYS_SETPRIORITY, forbid, isNotIn(1, 0)), newRule(unix.SYS_SETPRIORITY, forbid, isIn(0, unix.PRIO_USER)),
+		newRule(unix.SYS_IOPRIO_SET, forbid, isNotIn(1, 0)), newRule(unix.SYS_IOPRIO_SET, forbid, isIn(0, ioUser)))
 	// Setting the owner to oneself has no effect on one's own files. The filter
 	// cannot see who owns a file.
 	own := func(nr uint32, uid int) {
-		list = append(list, newRule(nr, errnoAction, oneOf(uid, unchanged, uint32(os.Geteuid())), oneOf(uid+1, unchanged, uint32(os.Getegid()))),
+		list = append(list, newRule(nr, errnoAction, isIn(uid, unchanged, uint32(os.Geteuid())), isIn(uid+1, unchanged, uint32(os.Getegid()))),
 			newRule(nr, forbid))
 	}
 	own(unix.SYS_FCHOWN, 1)
@@ -160,7 +160,7 @@ func (f Filter) rules() (list []rule) {
 		pairs := test{arg: 1, mask: socketKind, values: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, not: true}
 		list = append(list, newRule(unix.SYS_SOCKETPAIR, denied, pairs))
 		if f.Network {
-			list = append(list, newRule(unix.SYS_SOCKET, denied, noneOf(0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)))
+			list = append(list, newRule(unix.SYS_SOCKET, denied, isNotIn(0, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)))
 		} else {
 			list = append(list, newRule(unix.SYS_SOCKET, denied))
 		}

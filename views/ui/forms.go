@@ -28,9 +28,9 @@ func FieldErrorsFrom(err *task.Error) FieldErrors {
 	return fe
 }
 
-// FirstOf returns the first error of a field or of an entry of it: that of
+// FirstFor returns the first error of a field or of an entry of it: that of
 // steps[1].title as "step 2 …", which a person finds in the form.
-func (fe FieldErrors) FirstOf(field string) string {
+func (fe FieldErrors) FirstFor(field string) string {
 	if p := fe[field]; p != "" {
 		return p
 	}

@@ -12,7 +12,7 @@ func TestAFieldErrorNamesTheWrongEntry(t *testing.T) {
 		"steps": "step 3 must not be blank", "resources": "link 1: label is too long", "review.from": "entry 2 is unknown",
 		"labels": "are too many", "title": "",
 	} {
-		if got := fe.FirstOf(field); got != want {
+		if got := fe.FirstFor(field); got != want {
 			t.Errorf("%s: got %q, want %q", field, got, want)
 		}
 	}
