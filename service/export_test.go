@@ -102,7 +102,7 @@ func TestAnExportSurvivesARoundTrip(t *testing.T) {
 	inst := newInstance(t)
 	got := inst.imported(first.plan(), ImportOptions{})
 	second := inst.export()
-	equal(t, "IDs are kept", got.Resumed, true)
+	equal(t, "IDs are kept", got.KeptIDs, true)
 	equal(t, "tasks.json", second.tasks, first.tasks)
 	equal(t, "history.jsonl", second.history, first.history)
 	equal(t, "todos.json", second.todos, first.todos)

@@ -11,7 +11,7 @@ import (
 
 // Imported is what an import wrote.
 type Imported struct {
-	Resumed  bool // the tasks have the ids of the files
+	KeptIDs  bool // the tasks have the ids of the files
 	Projects int  // that were not here yet
 	IDs      []ImportedID
 	Comments int
@@ -62,7 +62,7 @@ func (w *importer) number() error {
 	if err != nil {
 		return err
 	}
-	w.out.Resumed = last == 0 && !w.plan.Foreign()
+	w.out.KeptIDs = last == 0 && !w.plan.Foreign()
 	list := slices.Clone(w.plan.Items)
 	slices.SortStableFunc(list, func(a, b *exchange.Item) int {
 		if !w.plan.Foreign() {
@@ -73,7 +73,7 @@ func (w *importer) number() error {
 	for _, it := range list {
 		last++
 		id := last
-		if w.out.Resumed {
+		if w.out.KeptIDs {
 			id = it.Task.ID
 		}
 		w.ids[it.Ref] = id
@@ -110,7 +110,7 @@ func (w *importer) projects() error {
 }
 
 func (w *importer) tasks() error {
-	keep := w.out.Resumed && commentIDs(w.plan)
+	keep := w.out.KeptIDs && commentIDs(w.plan)
 	for _, it := range w.plan.ParentsFirst() {
 		tk := it.Task
 		tk.ID, tk.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
@@ -239,7 +239,7 @@ func (w *importer) archive() error {
 			return err
 		}
 	}
-	if w.out.Resumed && w.plan.NextID > 0 {
+	if w.out.KeptIDs && w.plan.NextID > 0 {
 		return w.RaiseTaskID(w.plan.NextID - 1)
 	}
 	return nil

@@ -33,7 +33,7 @@ func TestImportIntoAnEmptyInstance(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t, wakes)
 	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
-	equal(t, "kept", got.Resumed, true)
+	equal(t, "kept", got.KeptIDs, true)
 	above, below, old := inst.task(3), inst.task(7), inst.task(5)
 	t.Run("IDs, times, authors and links are kept", func(t *testing.T) {
 		equal(t, "created", above.CreatedAt.String(), "2026-01-02T03:04:05.678Z")
@@ -75,7 +75,7 @@ func TestImportIntoAnInstanceWithTasks(t *testing.T) {
 	inst := newInstance(t)
 	mine := inst.create(maya, "coder", noStart)
 	got := inst.imported(planFromFiles(linked, past, ""), ImportOptions{})
-	equal(t, "kept", got.Resumed, false)
+	equal(t, "kept", got.KeptIDs, false)
 	equal(t, "new IDs", fmt.Sprint(got.IDs), "[{3 2} {5 3} {7 4}]")
 	equal(t, "untouched", inst.task(mine.ID).Title, mine.Title)
 	above, below := inst.task(2), inst.task(4)
@@ -265,7 +265,7 @@ func TestTasksOfOtherProgramsAreImported(t *testing.T) {
 			p := read()
 			got := inst.imported(p, ImportOptions{Owner: "reviewer"})
 			equal(t, "tasks", len(got.IDs), len(p.Items))
-			equal(t, "kept", got.Resumed, false)
+			equal(t, "kept", got.KeptIDs, false)
 			before := task.Time(0)
 			for id := task.ID(1); id <= task.ID(len(p.Items)); id++ {
 				tk := inst.task(id)

@@ -181,7 +181,7 @@ func (c *importCmd) into(ctx context.Context, out io.Writer, in *app.Instance, p
 }
 
 func printIDs(out io.Writer, got service.Imported) {
-	if got.Resumed {
+	if got.KeptIDs {
 		fmt.Fprintln(out, "Every task kept its ID.")
 		return
 	}
