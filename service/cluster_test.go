@@ -108,7 +108,7 @@ func TestAHeartbeatThatWaitedIsAsGoodAsAnother(t *testing.T) {
 	close(free)
 	all.Wait()
 	inst.Forward(cutOffAfter - 8*time.Second)
-	equal(t, "cut off", inst.s.cluster.cutOff(inst.Now()), false)
+	equal(t, "cut off", inst.s.cluster.isCutOff(inst.Now()), false)
 	_, leads := inst.s.LeadsSince()
 	equal(t, "leads", leads, true)
 }

@@ -79,7 +79,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TextField("name", "Name", m.Name, "The name they sign in with: letters, digits and . _ - @ +, no spaces.", wrongIf(m.Field, "name", m.Error),
+				templ_7745c5c3_Err = ui.TextField("name", "Name", m.Name, "The name they sign in with: letters, digits and . _ - @ +, no spaces.", fieldProblem(m.Field, "name", m.Error),
 					templ.Attributes{"required": true, "autocomplete": "off", "maxlength": "63"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -113,7 +113,7 @@ func PeoplePage(c Chrome, m PeopleModel) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("role", "", wrongIf(m.Field, "role", m.Error)))
+					templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("role", "", fieldProblem(m.Field, "role", m.Error)))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

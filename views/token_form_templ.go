@@ -91,7 +91,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("scope", "", wrongIf(m.Field, "scope", m.Error)))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("scope", "", fieldProblem(m.Field, "scope", m.Error)))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -194,7 +194,7 @@ func tokenForm(c Chrome, m *TokensModel) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("days", "", wrongIf(m.Field, "days", m.Error)))
+				templ_7745c5c3_Err = templ.RenderAttributes(ctx, templ_7745c5c3_Buffer, ui.FieldAttrs("days", "", fieldProblem(m.Field, "days", m.Error)))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -45,7 +45,7 @@ func decode(args []arg, raw json.RawMessage, self string) (values, error) {
 	}
 	for _, a := range args {
 		if a.required && !v.has(a.name) {
-			what := cmp.Or(spelledOut[a.doc], a.doc)
+			what := cmp.Or(longDescriptions[a.doc], a.doc)
 			if a.doc == "you" && self != "" {
 				what += ", " + self
 			}

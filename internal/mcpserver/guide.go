@@ -22,7 +22,7 @@ const instructions = "Taskyard manages your work. signup_for_task claims your ne
 func introduce(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
-		who := task.ActorIn(ctx)
+		who := task.ActorFromContext(ctx)
 		if err != nil || !who.IsAgent() {
 			return res, err
 		}

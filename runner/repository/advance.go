@@ -70,7 +70,7 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 		return movedError(o)
 	}
 	if folder := r.rebasing(o.Into); folder != "" && tip == before {
-		return waits("The merge into %s waits: a rebase of that branch is in progress (%s). Finish or abort it", o.Into, folder)
+		return waitsErrorf("The merge into %s waits: a rebase of that branch is in progress (%s). Finish or abort it", o.Into, folder)
 	}
 	list, err := r.Checkouts(ctx)
 	if err != nil {

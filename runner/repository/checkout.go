@@ -31,8 +31,8 @@ type checkout struct {
 	after  string
 
 	deleted, files []string        // to be deleted, and to be written
-	hidden      map[string]bool // files of these whose changes Git does not show
-	nothing     bool            // nothing needs to be changed
+	hidden         map[string]bool // files of these whose changes Git does not show
+	unchanged      bool            // nothing needs to be changed
 }
 
 // lockMark is the content of our index.lock, by which we recognize that of a
@@ -221,7 +221,7 @@ func (c *checkout) unhide(ctx context.Context, added []string) error {
 	defer func() { _ = root.Close() }()
 	touched, out, hidden := map[string]bool{}, map[string]bool{}, ""
 	c.hidden = map[string]bool{}
-	for _, name := range slices.Concat(c.files, c.gone) {
+	for _, name := range slices.Concat(c.files, c.deleted) {
 		touched[name] = true
 	}
 	for _, name := range added {
@@ -287,7 +287,7 @@ func (c *checkout) inTheWay(added, touched, differ []string, again bool) error {
 	for _, name := range differ {
 		set[name] = true
 	}
-	for _, name := range c.gone {
+	for _, name := range c.deleted {
 		gone[name] = true
 	}
 	for _, name := range added {

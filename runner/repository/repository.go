@@ -121,7 +121,7 @@ func (rs *Repositories) private(ctx context.Context, r *git.Repository) (git.Pri
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.scratch == nil || !rs.scratch.Whole() {
-		rs.made = map[string]bool{}
+		rs.prepared = map[string]bool{}
 		dir, err := scratch.New("git")
 		if err != nil {
 			return git.Private{}, err

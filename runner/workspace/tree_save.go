@@ -228,7 +228,7 @@ func (t *tree) stage(ctx context.Context, g, contents git.Git, head string, othe
 // sizes returns the sizes of the files of a commit.
 func (t *tree) sizes(ctx context.Context, commit string) (map[string]int64, error) {
 	list := map[string]int64{}
-	err := t.plain().EachName(ctx, func(line string) { // "100644 blob <name> <size>\t<path>"
+	err := t.bareGit().EachName(ctx, func(line string) { // "100644 blob <name> <size>\t<path>"
 		about, name, _ := strings.Cut(line, "\t")
 		if f := strings.Fields(about); len(f) == 4 {
 			if size, err := strconv.ParseInt(f[3], 10, 64); err == nil {
@@ -243,8 +243,8 @@ func (t *tree) sizes(ctx context.Context, commit string) (map[string]int64, erro
 type staging struct {
 	root             *os.Root
 	present, deleted []string
-	committed   map[string]int64 // sizes of files that do not count if they have not changed; may be nil
-	count       int
+	committed        map[string]int64 // sizes of files that do not count if they have not changed; may be nil
+	count            int
 	bytes            int64
 }
 
@@ -255,7 +255,7 @@ func (s *staging) list(ctx context.Context, g git.Git, others bool) error {
 		lists = append(lists, []string{"ls-files", "-z", "--others", "--exclude-standard"})
 	}
 	for _, args := range lists {
-		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.take) }, args...); err != nil {
+		if err := g.Stream(ctx, nil, func(r io.Reader) error { return git.Names(r, s.add) }, args...); err != nil {
 			return err
 		}
 	}
@@ -271,7 +271,7 @@ func (s *staging) add(name string) error {
 	case err != nil || info.IsDir():
 		s.deleted = append(s.deleted, name)
 	case info.Mode().IsRegular():
-		s.there = append(s.there, name)
+		s.present = append(s.present, name)
 		if size, ok := s.committed[name]; ok && size == info.Size() {
 			return nil
 		}
@@ -300,7 +300,7 @@ func (t *tree) detachRun(ctx context.Context, w *task.Work) error {
 	switch {
 	case t.state.Task:
 		if inner != "" {
-			w.Note = joined(w.Note, "The folder "+inner+" is a repository of its own, so its files are not on the branch.")
+			w.Note = joinNonEmpty(w.Note, "The folder "+inner+" is a repository of its own, so its files are not on the branch.")
 		}
 		return t.detach(ctx)
 	case err == nil && inner != "":

@@ -217,7 +217,7 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 	}
 	if !t.state.Open {
 		err = t.point(ctx, commit)
-	} else if !t.taken() {
+	} else if !t.isTaken() {
 		t.rejoin(ctx)
 	}
 	return commit, errors.Join(err, t.copyIndex())
@@ -228,8 +228,8 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 // fails, the next save reports errApart.
 func (t *tree) rejoin(ctx context.Context) {
 	ref := "refs/heads/" + t.state.Branch
-	if at, _ := t.admin().Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); at != ref {
-		_, _ = t.admin().Run(ctx, nil, "symbolic-ref", "HEAD", ref)
+	if at, _ := t.worktreeGit().Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); at != ref {
+		_, _ = t.worktreeGit().Run(ctx, nil, "symbolic-ref", "HEAD", ref)
 	}
 }
 
