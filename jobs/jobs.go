@@ -72,8 +72,10 @@ func (j *Jobs) table(p *Plan) []job {
 			name: "branches", about: "deletes the branches of tasks that were merged long ago",
 			every: time.Hour, recorded: true, run: count(svc.RetireBranches),
 		},
-		{name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour,
-			everyServer: true, recorded: true, run: j.folders},
+		{
+			name: "folders", about: "removes the folders of runs that ended long ago", every: time.Hour,
+			everyServer: true, recorded: true, run: j.folders,
+		},
 	}
 	if p.Enabled {
 		list = append([]job{{name: task.JobTick, about: "queues a run for each task that may run", cron: p.Cron, run: j.tick("cron")}}, list...)

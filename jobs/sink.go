@@ -129,8 +129,10 @@ func (s *sink) flushLocked() {
 	}
 	lines := s.lines
 	if s.dropped > 0 {
-		lines = append([]task.Message{{Role: task.EventSpeaker(supervise.EventLog), Type: supervise.EventLog,
-			Content: missing(s.dropped)}}, lines...)
+		lines = append([]task.Message{{
+			Role: task.EventSpeaker(supervise.EventLog), Type: supervise.EventLog,
+			Content: missing(s.dropped),
+		}}, lines...)
 	}
 	if len(lines) == 0 {
 		return

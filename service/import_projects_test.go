@@ -60,7 +60,8 @@ func TestAnImportNamesReviewersWhoAreNotHere(t *testing.T) {
 	var notes []string
 	for _, n := range plan.Report.Notes {
 		if strings.Contains(n.What, "who is no reviewer or admin here") {
-			notes = append(notes, n.What[:strings.Index(n.What, ",")]+" in "+n.First)
+			what, _, _ := strings.Cut(n.What, ",")
+			notes = append(notes, what+" in "+n.First)
 		}
 	}
 	equal(t, "notes", strings.Join(notes, "; "), "the review of project web names rita in projects.json; "+

@@ -96,5 +96,3 @@ func TestHostileSearchesNeverFail(t *testing.T) {
 }
 
 type rapidOrTest interface{ Fatalf(string, ...any) }
-
-func second[T any](_ T, err error) error { return err }

@@ -33,7 +33,8 @@ func TestWhichProviderABuiltinRunnerUses(t *testing.T) {
 		{"a runner with another name", two, map[string]config.Runner{"x": {Kind: "builtin", Provider: "a"}}, "x a  ok", "several model"},
 		{
 			"a runner of another kind with the name", one,
-			map[string]config.Runner{"builtin": {Kind: "command", Command: []string{"/bin/sh"}}}, "", "",
+			map[string]config.Runner{"builtin": {Kind: "command", Command: []string{"/bin/sh"}}},
+			"", "",
 		},
 	}
 	for _, tt := range tests {

@@ -197,8 +197,10 @@ func TestACheckoutReportsWhatIsWrong(t *testing.T) {
 		change     func(*Options)
 	}{
 		{"the repository is on another machine", "there is no such folder; in a clone of it", func(o *Options) { o.Repository += "-gone" }},
-		{"no run has started", "has no branch taskyard/7-words yet: the first run of the task creates it; without a run, create it on main",
-			func(o *Options) { o.Pattern, o.New, o.From = "taskyard/7", "taskyard/7-words", "main" }},
+		{
+			"no run has started", "has no branch taskyard/7-words yet: the first run of the task creates it; without a run, create it on main",
+			func(o *Options) { o.Pattern, o.New, o.From = "taskyard/7", "taskyard/7-words", "main" },
+		},
 		{"the branch was deleted", "has no branch taskyard/42-x: it is deleted", func(o *Options) { o.Branch = "taskyard/42-x" }},
 		{"the folder contains something else", "is no worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
 		{"the folder is that of the repository", "is no worktree of", func(o *Options) { o.Dir = s.repo }},

@@ -25,9 +25,9 @@ const keptUnder = "refs/taskyard/merge/"
 func keptRef(o task.MergeOrder) string { return keptUnder + o.ID.String() }
 
 // refusal is the reason why a change cannot be merged.
-type mergeRefusal struct{ code, reason string }
+type refusedMergeError struct{ code, reason string }
 
-func (e *mergeRefusal) Error() string { return e.reason }
+func (e *refusedMergeError) Error() string { return e.reason }
 
 const (
 	codeConflict = "merge_conflict"
@@ -51,7 +51,7 @@ func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Mer
 		return nil, failed(ctx, o.Repository, "Reading "+o.Into, err)
 	}
 	commit, err := rs.apply(ctx, r, o, m)
-	var no *mergeRefusal
+	var no *refusedMergeError
 	switch {
 	case err == nil:
 		m.After = commit
@@ -90,7 +90,7 @@ func (rs *Repositories) apply(ctx context.Context, r *repo, o task.MergeOrder, m
 		return "", err
 	}
 	if c.sum != o.Patch {
-		return "", &mergeRefusal{codeChanged, fmt.Sprintf(
+		return "", &refusedMergeError{codeChanged, fmt.Sprintf(
 			"On %s the change is another one than was accepted: bring the branch up to date with %s, and have it reviewed again", o.Into, o.Into)}
 	}
 	return commit, rs.proveMerge(ctx, r, o, commit, m)
@@ -106,7 +106,7 @@ func (r *repo) mergeCommit(ctx context.Context, o task.MergeOrder, target string
 	case o.Method == task.MergeRebase:
 		return r.rebase(ctx, o, target)
 	}
-	return "", &mergeRefusal{codeConflict, fmt.Sprintf("%s moved since the branch left it, and this project takes fast-forwards only: "+
+	return "", &refusedMergeError{codeConflict, fmt.Sprintf("%s moved since the branch left it, and this project takes fast-forwards only: "+
 		"rebase the branch onto %s", o.Into, o.Into)}
 }
 
@@ -114,7 +114,7 @@ func (r *repo) mergeCommit(ctx context.Context, o task.MergeOrder, target string
 func conflict(o task.MergeOrder, err error) error {
 	var c *git.ConflictError
 	if errors.As(err, &c) {
-		return &mergeRefusal{codeConflict, fmt.Sprintf("It does not fit onto %s: %v", o.Into, c)}
+		return &refusedMergeError{codeConflict, fmt.Sprintf("It does not fit onto %s: %v", o.Into, c)}
 	}
 	return err
 }
@@ -200,7 +200,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 			return context.Cause(ctx)
 		}
 		if out.Verdict != task.CheckPassed {
-			return &mergeRefusal{codeChecks, "The setup failed on the merged files: " + command + ": " + out.Reason + ending(out.Log)}
+			return &refusedMergeError{codeChecks, "The setup failed on the merged files: " + command + ": " + out.Reason + ending(out.Log)}
 		}
 	}
 	for _, c := range o.Checks {
@@ -216,7 +216,7 @@ func (rs *Repositories) proveMerge(ctx context.Context, r *repo, o task.MergeOrd
 		}
 		m.Checks = append(m.Checks, run)
 		if run.Verdict != task.CheckPassed {
-			return &mergeRefusal{codeChecks, "The check " + c.Name + " did not pass on the merged files: " + run.Reason + ending(run.Log)}
+			return &refusedMergeError{codeChecks, "The check " + c.Name + " did not pass on the merged files: " + run.Reason + ending(run.Log)}
 		}
 	}
 	return nil
