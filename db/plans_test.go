@@ -301,7 +301,7 @@ func checkPreparedOnce(t *testing.T, statements []string) {
 // the two stores.
 func isDual(e ast.Expr) bool {
 	id, is := e.(*ast.Ident)
-	return is && id.Name == "dual"
+	return is && id.Name == "storeSQL"
 }
 
 // checkTourIsComplete reads the package's source: each piece of SQL in it must occur in a

@@ -85,7 +85,7 @@ func (g *waitingGit) Advance(context.Context, task.MergeOrder, string, string) e
 	return task.Errorf(task.Conflict, task.CodeMergeWaits, "it waits")
 }
 
-func (g *waitingGit) Holds(context.Context, string, string, string) (bool, error) {
+func (g *waitingGit) Contains(context.Context, string, string, string) (bool, error) {
 	return g.moved, nil
 }
 

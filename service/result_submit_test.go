@@ -39,7 +39,7 @@ func (g *heldGit) Advance(context.Context, task.MergeOrder, string, string) erro
 	return errors.New("the target moved although the task was canceled")
 }
 
-func (g *heldGit) Holds(context.Context, string, string, string) (bool, error) { return false, nil }
+func (g *heldGit) Contains(context.Context, string, string, string) (bool, error) { return false, nil }
 
 func heldProject(inst *instance) *task.Task {
 	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{
