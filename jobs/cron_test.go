@@ -153,6 +153,7 @@ func FuzzCron(f *testing.F) {
 }
 
 func TestTicks(t *testing.T) {
+	t.Parallel()
 	plan, err := Ticks("0 6-21 * * *", time.UTC)
 	if err != nil {
 		t.Fatal(err)

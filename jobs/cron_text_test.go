@@ -3,6 +3,7 @@ package jobs
 import "testing"
 
 func TestCronText(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"0 6-21 * * *":     "every hour from 6:00 to 21:00",
 		"15 6-21 * * 1-5":  "every hour from 6:15 to 21:15 from Monday to Friday",

@@ -92,6 +92,7 @@ func (inst *instance) awaitEmptyOutbox() {
 }
 
 func TestANotificationOfAQuestionLinksToItsTask(t *testing.T) {
+	t.Parallel()
 	inst, o, _ := newReceiver(t, nil)
 	tk := inst.ask("North?")
 	s := o.receive(t, nil)
@@ -103,6 +104,7 @@ func TestANotificationOfAQuestionLinksToItsTask(t *testing.T) {
 }
 
 func TestQueuedNoticesAreSentAsOneMessage(t *testing.T) {
+	t.Parallel()
 	inst, o, _ := newReceiver(t, nil)
 	inst.ask("first?")
 	<-o.got
@@ -119,6 +121,7 @@ func TestQueuedNoticesAreSentAsOneMessage(t *testing.T) {
 }
 
 func TestAMessageIsRetriedAndFinallyDropped(t *testing.T) {
+	t.Parallel()
 	inst, o, log := newReceiver(t, func(n int) time.Duration {
 		if n > 2 {
 			return -1
@@ -142,6 +145,7 @@ func TestAMessageIsRetriedAndFinallyDropped(t *testing.T) {
 }
 
 func TestAMessageInterruptedByAStopIsSentAfterTheNextStart(t *testing.T) {
+	t.Parallel()
 	inst, o, log := newReceiver(t, nil)
 	inst.ask("North?")
 	<-o.got // without a response
@@ -157,6 +161,7 @@ func TestAMessageInterruptedByAStopIsSentAfterTheNextStart(t *testing.T) {
 }
 
 func TestAMessageAcceptedDuringAStopIsNotSentTwice(t *testing.T) {
+	t.Parallel()
 	inst, o, _ := newReceiver(t, nil)
 	o.ignoresCancel = true
 	inst.ask("North?")
@@ -170,6 +175,7 @@ func TestAMessageAcceptedDuringAStopIsNotSentTwice(t *testing.T) {
 }
 
 func TestRetriesContinueForAboutAnHour(t *testing.T) {
+	t.Parallel()
 	var all time.Duration
 	n := 1
 	for ; ; n++ {

@@ -99,6 +99,7 @@ var (
 )
 
 func TestServersShareAgentDefinitions(t *testing.T) {
+	t.Parallel()
 	t.Run("a new server gets all definitions, without removed default agents", func(t *testing.T) {
 		_, _, b := servers(t)
 		for id, text := range definitions {
@@ -252,6 +253,7 @@ func TestAServerStartsWithTheDefinitionsInTheDatabase(t *testing.T) {
 }
 
 func TestFilesThatCannotBeStoredAreKept(t *testing.T) {
+	t.Parallel()
 	inst, a, b := servers(t)
 	b.edit("pull", "\xff")
 	b.sync()
@@ -268,6 +270,7 @@ func TestFilesThatCannotBeStoredAreKept(t *testing.T) {
 }
 
 func TestAnUnreadableFolderRemovesNoAgents(t *testing.T) {
+	t.Parallel()
 	_, a, b := servers(t)
 	ok(t, os.Rename(b.dir, b.dir+"-elsewhere"))
 	if err := b.s.SyncAgents(t.Context()); err == nil {

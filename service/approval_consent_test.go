@@ -7,6 +7,7 @@ import (
 )
 
 func TestConsentCoversOnlyTheTextThatWasRead(t *testing.T) {
+	t.Parallel()
 	draft := func(inst *instance) task.ID {
 		tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "a plan", Owner: "coder", Status: task.Draft})
 		ok(t, err)
@@ -41,6 +42,7 @@ func TestConsentCoversOnlyTheTextThatWasRead(t *testing.T) {
 }
 
 func TestADenialLastsUntilAPersonRetries(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, err := inst.s.CreateTask(t.Context(), planner, task.New{Title: "ask", Owner: "coder"})
 	ok(t, err)

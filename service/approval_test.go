@@ -33,6 +33,7 @@ func (inst *instance) approve(id task.ID, scope task.Scope) *task.Run {
 }
 
 func TestWhichRunsNeedApproval(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		policy  task.Policy
 		creator task.Actor
@@ -58,6 +59,7 @@ func TestWhichRunsNeedApproval(t *testing.T) {
 }
 
 func TestConsent(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	t.Run("a person who starts an agent's draft has consented to its runs", func(t *testing.T) {
 		tk := inst.create(planner, "coder", draft)
@@ -84,6 +86,7 @@ func TestConsent(t *testing.T) {
 }
 
 func TestOnlyApprovedContentRuns(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	approved := func(t *testing.T) (*task.Task, *task.Run) {
 		t.Helper()
@@ -153,6 +156,7 @@ func TestOnlyApprovedContentRuns(t *testing.T) {
 }
 
 func TestAnApprovalForTheTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, r := inst.waitingTask()
 	inst.approve(r.ID, task.ScopeTask)
@@ -192,6 +196,7 @@ func TestAnApprovalForTheTask(t *testing.T) {
 }
 
 func TestLimitsAreOnlyTightened(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.define("coder", definition("tools: read", "runner: script", "max_tokens: 1000", "timeout: 100s"))
 	tk, r := inst.waitingTask()
@@ -219,6 +224,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 }
 
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	p := inst.create(maya, "planner", noStart, steps("a"))
 	t.Run("a denial is added to the thread and reported to the owner of the parent", func(t *testing.T) {
@@ -277,6 +283,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestApprovalsExpire(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, r := inst.waitingTask()
 	equal(t, "expiry", r.Approval.ExpiresAt, inst.s.Now().Add(24*time.Hour))
@@ -293,6 +300,7 @@ func TestApprovalsExpire(t *testing.T) {
 }
 
 func TestAnExpiredApprovalIsRefusedEvenBeforeTheCleanup(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	_, r := inst.waitingTask()
 	inst.Forward(24 * time.Hour)

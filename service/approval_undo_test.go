@@ -26,6 +26,7 @@ func (inst *instance) startLater(d time.Duration) *Start {
 }
 
 func TestADecisionIsHeldWhileItCanBeUndone(t *testing.T) {
+	t.Parallel()
 	t.Run("an approved run starts after the undo period, not before", func(t *testing.T) {
 		inst := newInstance(t)
 		_, r := inst.waitingTask()
@@ -120,6 +121,7 @@ func TestADecisionIsHeldWhileItCanBeUndone(t *testing.T) {
 }
 
 func TestAHeldDecisionIsADecision(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	_, r := inst.waitingTask()
 	inst.approveHeld(r.ID)
@@ -170,6 +172,7 @@ func TestAHeldDecisionIsADecision(t *testing.T) {
 }
 
 func TestBulkApproval(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	reads := func() *task.Run { return inst.requestRun(inst.create(planner, "reviewer", noStart).ID) }
 	a, b, gone, changed := reads(), reads(), reads(), reads()

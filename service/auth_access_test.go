@@ -8,6 +8,7 @@ import (
 )
 
 func TestRolesAndPermissions(t *testing.T) {
+	t.Parallel()
 	table := map[task.Role]string{ // in the order of task.Perms
 		task.RoleNone:     "1000 000000",
 		task.RoleAgent:    "1111 100000",
@@ -97,6 +98,7 @@ func (inst *instance) calls(tk *task.Task, run task.ID) map[string]struct {
 }
 
 func TestEveryUseCaseRequiresItsPermission(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	run := must(inst.s.RunNow(inst.ctx(), maya, inst.create(maya, "coder", noStart).ID)).ID
@@ -135,6 +137,7 @@ func TestEveryUseCaseRequiresItsPermission(t *testing.T) {
 }
 
 func TestAnAgentChangesOnlyRelatedTasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	patch := func(a task.Actor, id task.ID) error {
 		_, err := inst.s.UpdateTask(inst.ctx(), a, id, task.Patch{Priority: ptr(int(inst.lastEvent()))})
@@ -163,6 +166,7 @@ func TestAnAgentChangesOnlyRelatedTasks(t *testing.T) {
 }
 
 func TestAnAgentActsAsItself(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.create(maya, "coder", noStart)
 	_, err := inst.s.Signup(inst.ctx(), reviewer, "coder", 1)

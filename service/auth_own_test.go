@@ -11,6 +11,7 @@ var ownOnly = definition("tools: read, task", "runner: script", "capabilities: [
 // TestUseCasesAreClosedToAgentsRestrictedToTheirOwnTasks calls the use cases for another
 // agent's task. A new use case must be refused until it checks the family.
 func TestUseCasesAreClosedToAgentsRestrictedToTheirOwnTasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.define("own", ownOnly)
 	own := agentActor("own")
@@ -49,6 +50,7 @@ func TestUseCasesAreClosedToAgentsRestrictedToTheirOwnTasks(t *testing.T) {
 }
 
 func TestARunTokenIsRestrictedToItsAgentsFamilies(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	inst.define("own", ownOnly)
 	stranger := inst.create(maya, "coder", noStart)

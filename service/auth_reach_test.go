@@ -51,6 +51,7 @@ func (inst *instance) agentChanges(a task.Actor, tk *task.Task) map[string]func(
 }
 
 func TestARunCannotChangeATaskThatAnotherRunWorksOn(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	inst.define("planner", definition("tools: read, task", "runner: script", "max_parallel: 4"))
 	_, _, own := inst.inRun("planner", steps("a"))
@@ -81,6 +82,7 @@ func TestARunCannotChangeATaskThatAnotherRunWorksOn(t *testing.T) {
 }
 
 func TestARunReachesItsTaskAndTheTasksItCaused(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	strange := []*task.Task{inst.create(maya, "planner", noStart), inst.create(planner, "coder", noStart)}
 	tk, st, own := inst.inRun("planner", steps("a"))

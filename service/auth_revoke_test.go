@@ -22,6 +22,7 @@ func (inst *instance) bearer(in NewToken) (task.Actor, MadeToken) {
 }
 
 func TestARevokedTokenClaimsNothing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("a waiting signup ends at once and leaves the task unclaimed", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
@@ -92,6 +93,7 @@ func TestARevokedTokenClaimsNothing(t *testing.T) {
 }
 
 func TestANewAgentDoesNotReviveTokensOfARemovedOne(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	text := definition("tools: read", "runner: none")
 	for name, remove := range map[string]func(inst *instance){
@@ -175,6 +177,7 @@ func TestARightLostDuringACallIsNotUsed(t *testing.T) {
 
 // While a removal waits to be written, others may have read the definitions already.
 func TestAnAgentBeingRemovedGetsNoTasks(t *testing.T) {
+	t.Parallel()
 	dbtest.SQLiteOnly(t) // PostgreSQL writes do not wait for each other
 	for name, give := range map[string]func(inst *instance, other task.ID) error{
 		"create": func(inst *instance, _ task.ID) error {

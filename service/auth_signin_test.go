@@ -30,6 +30,7 @@ func TestSetupLinksOfSeveralServers(t *testing.T) {
 }
 
 func TestConcurrentGuessesAreThrottled(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	must(inst.s.FirstAdmin(inst.ctx(), must(inst.s.SetupLink(inst.ctx())), "maya", "correct horse battery"))
 	guess := func(n int, password string) (checked int64) {

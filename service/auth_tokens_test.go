@@ -188,6 +188,7 @@ func TestAVoteByAPersonalTokenIsThePersonsVote(t *testing.T) {
 }
 
 func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	if _, err := inst.s.AddUser(t.Context(), maya, "rita", "correct horse battery", task.RoleReviewer); err != nil {
 		t.Fatal(err)
@@ -203,6 +204,7 @@ func TestATokenDoesNotTakeAPersonsName(t *testing.T) {
 }
 
 func TestScopesMayBeSeparatedByCommas(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, scope := range []string{"operate act-as", "operate,act-as", " operate, act-as ", "operate,,act-as"} {
 		made := must(inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "t " + strings.ReplaceAll(scope, ",", "-"), Scope: scope}))

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCardsAreReadOncePerChange(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	cards := func(f task.TaskFilter) []*task.Task {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCardsByIDAreReadOncePerChange(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, other := inst.create(maya, "coder"), inst.create(maya, "planner")
 	cards := func(ids ...task.ID) map[task.ID]*task.Task {

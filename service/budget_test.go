@@ -24,6 +24,7 @@ func (inst *instance) usage(by string) task.UsageReport {
 }
 
 func TestARunningRunShowsItsUsage(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	inst.reportUsage(st, 100, 0.5)
@@ -62,6 +63,7 @@ func TestARunningRunShowsItsUsage(t *testing.T) {
 }
 
 func TestARunOverItsLimitEndsAndReportsItsUsage(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, line, state, reason string
 		tokens                    int
@@ -101,6 +103,7 @@ func TestARunOverItsLimitEndsAndReportsItsUsage(t *testing.T) {
 }
 
 func TestADailyBudgetStopsItsAgent(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	inst.define("coder", definition("tools: read", "runner: script", "max_parallel: 2", "max_cost_usd_per_day: 5"))
 	st, beside := inst.startNewRun("coder"), inst.startNewRun("coder")
@@ -152,6 +155,7 @@ func TestADailyBudgetStopsItsAgent(t *testing.T) {
 }
 
 func TestTheInstanceHasABudget(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 100} })
 	st, other := inst.startNewRun("coder"), inst.startNewRun("reviewer")
 	f := completed("done")
@@ -167,6 +171,7 @@ func TestTheInstanceHasABudget(t *testing.T) {
 }
 
 func TestUsageReports(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.Budget = task.Budget{MaxTokens: 1000} })
 	a, b := inst.startNewRun("coder"), inst.startNewRun("reviewer")
 	inst.reportUsage(a, 10, 1)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestSignup(t *testing.T) {
+	t.Parallel()
 	t.Run("of twenty concurrent signups for one task one succeeds and nineteen get nothing", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
@@ -104,6 +105,7 @@ func TestSignup(t *testing.T) {
 }
 
 func TestALeaseExpires(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	claim := inst.signup(coder).Claim.ID
@@ -150,6 +152,7 @@ func TestALeaseExpires(t *testing.T) {
 }
 
 func TestTheHolderRenewsTheLease(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, steps("a", "b"))
 	inst.signup(coder)
@@ -189,6 +192,7 @@ func TestTheHolderRenewsTheLease(t *testing.T) {
 }
 
 func TestCompleteAndSignup(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	a := inst.create(maya, "coder", noStart)
 	b := inst.create(maya, "coder", noStart)

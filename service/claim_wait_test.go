@@ -76,6 +76,7 @@ func (p *pending) wantWaiting() {
 }
 
 func TestAWaitingSignupGetsTheNextTask(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	claimed := func(inst *instance, a task.Actor) *task.Task {
 		inst.create(maya, a.Name, noStart)
@@ -179,6 +180,7 @@ func TestAWaitingSignupGetsTheNextTask(t *testing.T) {
 }
 
 func TestAWaitingSignupWaits(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("not at all if a task is unclaimed", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, inst *instance) {
@@ -274,6 +276,7 @@ func TestAWaitingSignupWaits(t *testing.T) {
 }
 
 func TestAPauseDuringTheWait(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, agent := range map[string]string{"of the agent": "coder", "of the server": ""} {
 		t.Run(name+" keeps the wait, and a resume serves it", func(t *testing.T) {
@@ -299,6 +302,7 @@ func TestAPauseDuringTheWait(t *testing.T) {
 }
 
 func TestASignalIsNeverLost(t *testing.T) {
+	t.Parallel()
 	var r claimWaiters
 	a, b, c := r.join("coder", 9), r.join("coder", 9), r.join("coder", 9)
 	signals := func(want ...int) {
@@ -326,6 +330,7 @@ func TestASignalIsNeverLost(t *testing.T) {
 }
 
 func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	inBubble(t, func(t *testing.T, inst *instance) {
 		for _, wait := range []time.Duration{-time.Second, 51 * time.Second} {
@@ -351,6 +356,7 @@ func TestWaitsAreBounded(t *testing.T) {
 }
 
 func TestAWaitWithAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	key := func(k string) context.Context {
 		return WithIdempotency(context.Background(), &Idempotency{Caller: "coder", Key: k, Request: []byte("r")})
 	}
@@ -379,6 +385,7 @@ func TestAWaitWithAnIdempotencyKey(t *testing.T) {
 }
 
 func TestAClaimIsReleasedIfTheCallerDisconnected(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, inst *instance) {
 		next := inst.waitFor(t, context.Background(), coder, 50*time.Second)
 		gone, leave := context.WithCancel(context.Background())
@@ -413,6 +420,7 @@ func TestAClaimIsReleasedIfTheCallerDisconnected(t *testing.T) {
 }
 
 func TestManyWaitersAndManyTasks(t *testing.T) {
+	t.Parallel()
 	inBubble(t, manyWaiters)
 }
 
@@ -451,6 +459,7 @@ func manyWaiters(t *testing.T, inst *instance) {
 }
 
 func TestAutoSignup(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	ctx := inst.ctx()
 	for range 4 {

@@ -28,6 +28,7 @@ func (inst *instance) passTime(d time.Duration) {
 }
 
 func TestDowntimeDoesNotConsumeLeases(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	short := func(c *Config) { c.Lease = time.Minute; forGPU(c) }
 	released := func(inst *instance) int { return must(inst.s.ReleaseExpired(ctx)) }
@@ -104,6 +105,7 @@ func setBackAfterFailure(t *testing.T) *instance {
 }
 
 func TestSettingTheClockBackMovesDueTimes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("a retry due in 30 s stays due in 30 s", func(t *testing.T) {
 		inst := setBackAfterFailure(t)
@@ -175,6 +177,7 @@ func TestSettingTheClockBackMovesDueTimes(t *testing.T) {
 }
 
 func TestAFailedClockCheckDelaysNobody(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	inst := newInstance(t, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	inst.checkClock()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 	_, _, root := inst.inRun("boss") // read, grep, edit, task
 	inst.delegate(root, task.Delegation{AgentType: "lead"})
@@ -44,6 +45,7 @@ func TestAChildHasNoToolThatItsParentLacks(t *testing.T) {
 }
 
 func TestAChildsLimitsAreItsParentsRemainingLimits(t *testing.T) {
+	t.Parallel()
 	use := func(inst *instance, st *Start, in, out int, cost float64) {
 		ok(t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{
 			{Type: "usage", Content: "", Data: fmt.Appendf(nil, `{"tokensIn":%d,"tokensOut":%d,"costUsd":%g}`, in, out, cost)},
@@ -97,6 +99,7 @@ func TestAChildsLimitsAreItsParentsRemainingLimits(t *testing.T) {
 }
 
 func TestTheModelOfADelegatedRun(t *testing.T) {
+	t.Parallel()
 	modelFor := func(inst *instance, a task.Actor, d task.Delegation) string {
 		return inst.run(inst.delegate(a, d).RunID).Model
 	}
@@ -154,6 +157,7 @@ func TestTheModelOfADelegatedRun(t *testing.T) {
 }
 
 func TestThePromptOfADelegatedRun(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	_, _, own := inst.inRun("boss")
 	inst.delegate(own, task.Delegation{Task: "Find the cause of the crash.", AgentType: "lead"})

@@ -19,6 +19,7 @@ func tree(t *testing.T) (inst *instance, root, mid, leaf *Start) {
 }
 
 func TestATreeStaysWithinTheLimitsOfItsRoot(t *testing.T) {
+	t.Parallel()
 	state := func(inst *instance, st *Start) string { inst.t.Helper(); return inst.run(st.Run.ID).State().String() }
 	t.Run("three deep, the usage of the lowest counts for the root at once", func(t *testing.T) {
 		inst, root, mid, leaf := tree(t)

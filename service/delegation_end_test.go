@@ -15,6 +15,7 @@ import (
 func (inst *instance) state(run task.ID) string { return inst.run(run).State().String() }
 
 func TestAFailedDelegationReturnsAResult(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	_, parent, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -42,6 +43,7 @@ func TestAFailedDelegationReturnsAResult(t *testing.T) {
 }
 
 func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
+	t.Parallel()
 	for _, phase := range []task.Phase{task.PhaseTimeout, task.PhaseTokens, task.PhaseTurns, task.PhaseCost} {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
@@ -62,6 +64,7 @@ func TestALimitThatEndsADelegatedRunIsFinal(t *testing.T) {
 }
 
 func TestADelegationIsApprovedByPolicy(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, func(c *Config) { c.Policy = task.ApproveDelegated })
 	_, _, own := inst.inRun("boss")
 	t.Run("a run requested by an agent waits and says so", func(t *testing.T) {
@@ -90,6 +93,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 }
 
 func TestTheEndOfARunEndsItsDelegatedRuns(t *testing.T) {
+	t.Parallel()
 	chain := func(t *testing.T) (inst *instance, tk *task.Task, root, child, grandchild *Start) {
 		inst = delegating(t, wakes)
 		tk, root, own := inst.inRun("boss", steps("a"))
@@ -156,6 +160,7 @@ func TestTheEndOfARunEndsItsDelegatedRuns(t *testing.T) {
 }
 
 func TestOneFollowUpRunForUnreportedResults(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, wakes)
 	after := func(reported bool) *task.Run {
 		tk, parent, own := inst.inRun("boss")
@@ -183,6 +188,7 @@ func TestOneFollowUpRunForUnreportedResults(t *testing.T) {
 }
 
 func TestStoppingADelegation(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, wakes)
 	tk, parent, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{AgentType: "lead"})
@@ -223,6 +229,7 @@ func TestStoppingADelegation(t *testing.T) {
 }
 
 func TestWaitingForADelegation(t *testing.T) {
+	t.Parallel()
 	t.Run("the end of the run ends the wait at once", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("boss")
@@ -269,6 +276,7 @@ func TestWaitingForADelegation(t *testing.T) {
 }
 
 func TestARunDoesNotStarveTheRunsItWaitsFor(t *testing.T) {
+	t.Parallel()
 	t.Run("with one slot in total", func(t *testing.T) {
 		inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 		_, root, own := inst.inRun("boss")
@@ -321,6 +329,7 @@ func TestARunDoesNotStarveTheRunsItWaitsFor(t *testing.T) {
 }
 
 func TestACutSummarySaysSo(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	d := inst.delegate(maya, task.Delegation{})
 	inst.finish(inst.start(), completed(strings.Repeat("ä", 9000)))
@@ -332,6 +341,7 @@ func TestACutSummarySaysSo(t *testing.T) {
 }
 
 func TestDelegationLogLines(t *testing.T) {
+	t.Parallel()
 	for _, verbose := range []bool{false, true} {
 		var log bytes.Buffer
 		inst := delegating(t, func(c *Config) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestThePromptExplainsDelegation(t *testing.T) {
+	t.Parallel()
 	const explanation = "You may delegate with the tool task."
 	inst := delegating(t)
 	inst.define("invalid", "no definition")

@@ -63,6 +63,7 @@ func (inst *instance) wantRefused(a task.Actor, d task.Delegation, code task.Cod
 }
 
 func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	tk, st, own := inst.inRun("boss", steps("a", "b"), func(in *task.New) {
 		in.Priority = 7
@@ -130,6 +131,7 @@ func TestARunDelegatesASubtaskAndItsRun(t *testing.T) {
 }
 
 func TestADelegationIsValidated(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	_, _, own := inst.inRun("boss", steps("a"))
 	for name, c := range map[string]struct {
@@ -163,6 +165,7 @@ func TestADelegationIsValidated(t *testing.T) {
 }
 
 func TestDelegationDepthIsLimited(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, func(c *Config) { c.MaxParallel = 1 })
 	_, _, root := inst.inRun("boss")
 	t.Run("the first and second levels may delegate, the third may not", func(t *testing.T) {
@@ -200,6 +203,7 @@ func TestDelegationDepthIsLimited(t *testing.T) {
 }
 
 func TestWhoMayDelegate(t *testing.T) {
+	t.Parallel()
 	t.Run("an agent without the tool task may not, inside or outside a run", func(t *testing.T) {
 		inst := delegating(t)
 		_, _, own := inst.inRun("hand")
@@ -248,6 +252,7 @@ func TestWhoMayDelegate(t *testing.T) {
 }
 
 func TestDelegationsPerHourAreLimited(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, tool(func(c *task.DelegationRules) { c.MaxPerHour = 2 }))
 	_, _, own := inst.inRun("boss", func(in *task.New) {})
 	inst.delegate(own, task.Delegation{})

@@ -8,6 +8,7 @@ import (
 )
 
 func TestHistoryIsImmutable(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, steps("one"), func(in *task.New) {
 		in.Resources = []task.Resource{{Type: "url", Value: "https://example.org/"}}
@@ -75,6 +76,7 @@ func TestHistoryIsImmutable(t *testing.T) {
 }
 
 func TestHistoryIsListedNewestFirst(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	var ids []task.ID
 	for range 5 {
@@ -110,6 +112,7 @@ func TestHistoryIsListedNewestFirst(t *testing.T) {
 }
 
 func TestCompleteKeepsSubtasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "planner", noStart, steps("one", "two"))
 	sub := inst.subtask(planner, tk.ID, 0, "coder", noStart)
@@ -125,6 +128,7 @@ func TestCompleteKeepsSubtasks(t *testing.T) {
 }
 
 func TestCancelCascades(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	top := inst.create(maya, "planner", noStart, steps("a", "b", "c"))
 	mid := inst.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
@@ -154,6 +158,7 @@ func TestCancelCascades(t *testing.T) {
 }
 
 func TestTheFirstOfTenThousandArchivedTasksIsFound(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.Wakes = false })
 	const total, callers = 10_000, 50
 	first := inst.create(maya, "pull", func(n *task.New) { n.Title = "The cornerstone" })

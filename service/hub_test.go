@@ -12,6 +12,7 @@ import (
 )
 
 func TestHub(t *testing.T) {
+	t.Parallel()
 	t.Run("no topic is lost, however late it is read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHub()
@@ -92,6 +93,7 @@ func TestHub(t *testing.T) {
 }
 
 func TestAPageFromBeforeARestartIsOutdated(t *testing.T) {
+	t.Parallel()
 	before, after := newHub(), newHub()
 	before.Publish([]string{"task:1"})
 	if known := before.Generation(); after.Generation() == known || after.Generation() == known-1 {
@@ -100,6 +102,7 @@ func TestAPageFromBeforeARestartIsOutdated(t *testing.T) {
 }
 
 func TestAChangeIsSignaledAfterTheCommit(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	sub := inst.s.Hub().Subscribe("task:"+tk.ID.String(), "queue:coder")
@@ -128,6 +131,7 @@ func TestAChangeIsSignaledAfterTheCommit(t *testing.T) {
 }
 
 func TestLeasesInRealTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inst := newInstance(t, func(c *Config) { c.Lease = 10 * time.Minute })
 		inst.Forward(time.Since(inst.Now()))

@@ -15,6 +15,7 @@ func (inst *instance) keyed(caller, key, request string) (context.Context, *Idem
 }
 
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	in := task.New{Title: "Once", Owner: "coder", Steps: []task.Step{{Title: "a"}}}
 	ctx, _ := inst.keyed("user:maya", "k1", "create")
@@ -116,6 +117,7 @@ func (inst *instance) together(acts ...func()) {
 }
 
 func TestDeletingAnAgentInAFailedBatch(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	var gone, broken error
 	inst.together(
@@ -137,6 +139,7 @@ func TestDeletingAnAgentInAFailedBatch(t *testing.T) {
 }
 
 func TestAnAgentWithOpenTasksCannotBeDeleted(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", draft)
 	refused(t, inst.s.DeleteAgent(inst.ctx(), maya, "coder"), task.CodeAgentBusy, "1 open task")

@@ -69,6 +69,7 @@ func (inst *instance) countEntries(a task.Actor, k task.InboxKind) int {
 }
 
 func TestASnoozedEntryIsHiddenFromOnePerson(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, w := range inst.oneOfEach() {
 		t.Run(string(w.kind), func(t *testing.T) {
@@ -100,6 +101,7 @@ func TestASnoozedEntryIsHiddenFromOnePerson(t *testing.T) {
 }
 
 func TestASnoozedEntryReturns(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	all := inst.oneOfEach()
 	q := all[0]
@@ -126,6 +128,7 @@ func TestASnoozedEntryReturns(t *testing.T) {
 }
 
 func TestWhoMaySnooze(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	q := inst.oneOfEach()[0]
 	later := inst.s.Now().Add(time.Hour)
@@ -156,6 +159,7 @@ func TestWhoMaySnooze(t *testing.T) {
 }
 
 func TestAnAcknowledgmentIsUndone(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	n := must(inst.s.Notify(inst.ctx(), coder, tk.ID, "half"))
@@ -173,6 +177,7 @@ func TestAnAcknowledgmentIsUndone(t *testing.T) {
 }
 
 func TestTheInboxIsPagedByKind(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for range 2 {
 		inst.oneOfEach()

@@ -19,6 +19,7 @@ func (inst *instance) inbox() task.Inbox {
 }
 
 func TestTheInboxListsEntriesThatWaitForAPerson(t *testing.T) {
+	t.Parallel()
 	t.Run("an open question, until it is answered or its task is closed", func(t *testing.T) {
 		inst := newInstance(t)
 		later, first := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart, title("Which way?"))
@@ -104,6 +105,7 @@ func TestTheInboxListsEntriesThatWaitForAPerson(t *testing.T) {
 }
 
 func TestNoticesWaitUntilAcknowledged(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	first := must(inst.s.Notify(inst.ctx(), coder, tk.ID, "half done"))
@@ -143,6 +145,7 @@ func TestNoticesWaitUntilAcknowledged(t *testing.T) {
 }
 
 func TestTheInboxIsLive(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	f := failure(task.PhaseError)
 	f.Permanent = true

@@ -10,6 +10,7 @@ import (
 )
 
 func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	tk := inst.create(maya, "coder", steps("a", "b"))
 	inst.finish(inst.start(), failure(task.PhaseTimeout))
@@ -52,6 +53,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 }
 
 func TestAParentKnowsTheOutcomeOfItsSubtasks(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, wakes, func(c *Config) { c.Policy = task.ApproveDelegated })
 	tk, parent, own := inst.inRun("boss")
 	good := inst.delegate(own, task.Delegation{Task: "Read auth.go"})
@@ -86,6 +88,7 @@ func TestAParentKnowsTheOutcomeOfItsSubtasks(t *testing.T) {
 }
 
 func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	tk, st, own := inst.inRun("boss", steps("a"))
 	ask := task.Delegation{Task: "Read auth.go", StepIndex: ptr(0)}
@@ -113,6 +116,7 @@ func TestAnIdenticalOpenRequestIsJoined(t *testing.T) {
 }
 
 func TestHistoryInPromptsIsBounded(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", steps("a"))
 	for i := range 30 {
@@ -153,6 +157,7 @@ func TestHistoryInPromptsIsBounded(t *testing.T) {
 }
 
 func TestCommentsOfAgentsDoNotDisplaceAnAnswer(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	inst.signup(coder)
@@ -180,6 +185,7 @@ func TestCommentsOfAgentsDoNotDisplaceAnAnswer(t *testing.T) {
 }
 
 func TestALongMessageIsCutInThePrompt(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	m := must(inst.s.Comment(inst.ctx(), maya, tk.ID, strings.Repeat("long ", 3000)))
@@ -188,6 +194,7 @@ func TestALongMessageIsCutInThePrompt(t *testing.T) {
 }
 
 func TestAnAnswerPutsTheTaskFirstInItsQueue(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	urgent := func(n *task.New) { n.Priority = 9 }
 	asked := inst.create(maya, "coder")
@@ -222,6 +229,7 @@ func TestAnAnswerPutsTheTaskFirstInItsQueue(t *testing.T) {
 }
 
 func TestTheEndOfASubtaskPutsTheParentFirstInItsQueue(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	parent := inst.create(maya, "coder", steps("a"))
 	inst.signup(coder)
@@ -235,6 +243,7 @@ func TestTheEndOfASubtaskPutsTheParentFirstInItsQueue(t *testing.T) {
 }
 
 func TestReadingATaskRenewsItsHoldersClaim(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder")
 	first := inst.signup(coder).Claim.ExpiresAt
@@ -255,6 +264,7 @@ func TestReadingATaskRenewsItsHoldersClaim(t *testing.T) {
 }
 
 func TestTheClaimsOfAnAgent(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	a, b := inst.create(maya, "pull"), inst.create(maya, "pull")
 	inst.signup(pull)
@@ -268,6 +278,7 @@ func TestTheClaimsOfAnAgent(t *testing.T) {
 }
 
 func TestTheThreadContainsRunsInOrder(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes)
 	tk := inst.create(maya, "coder")
 	first := inst.start()

@@ -20,6 +20,7 @@ func (inst *instance) outgoing(target string) []task.Outgoing {
 }
 
 func TestNewInboxEntriesAreSentAsNotifications(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, notifyTargets(task.OutQuestion, task.OutApproval, task.OutFailure, task.OutBlocked))
 	inst.oneOfEach()
 	got := map[string]string{}
@@ -64,6 +65,7 @@ func values(m map[string]string) (list []string) {
 }
 
 func TestTheOutboxKeepsUnsentNotifications(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, notifyTargets(task.OutNotice))
 	tk := inst.create(maya, "coder", noStart, title("Hostile  title"))
 	must(inst.s.Notify(inst.ctx(), coder, tk.ID, "one\r\nBcc: all@example.org\x07\u202e"+strings.Repeat("x", 999)))
@@ -108,6 +110,7 @@ func TestTheOutboxKeepsUnsentNotifications(t *testing.T) {
 }
 
 func TestHourlyStatisticsAreCountedIncrementally(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	start := inst.s.Now()
 	inst.oneOfEach()

@@ -20,6 +20,7 @@ func (inst *instance) resume(agent string) {
 }
 
 func TestAPauseStopsSignups(t *testing.T) {
+	t.Parallel()
 	t.Run("only of the agent", func(t *testing.T) {
 		inst := newInstance(t)
 		inst.create(maya, "coder", noStart)
@@ -70,6 +71,7 @@ func TestAPauseStopsSignups(t *testing.T) {
 }
 
 func TestAPauseStopsDispatch(t *testing.T) {
+	t.Parallel()
 	t.Run("only the agent's queued runs wait", func(t *testing.T) {
 		inst := newInstance(t, noApprove)
 		inst.queueRuns("coder", 1)
@@ -166,6 +168,7 @@ func (inst *instance) checkWakeQueuesRun() {
 }
 
 func TestWhoMayPause(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, a := range []task.Actor{vera, coder, {}} {
 		before := inst.lastEvent()
@@ -185,6 +188,7 @@ func TestWhoMayPause(t *testing.T) {
 }
 
 func TestAPauseIsValidated(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	pause := func(agent, reason string) error {
 		_, err := inst.s.Pause(inst.ctx(), maya, agent, reason)
@@ -232,6 +236,7 @@ func TestAPauseIsValidated(t *testing.T) {
 }
 
 func TestStopEverythingEndsRunningRuns(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 2 })
 	running := append(inst.queueRuns("coder", 1), inst.queueRuns("planner", 1)...)
 	stopped := map[task.ID]error{}
@@ -286,6 +291,7 @@ func TestStopEverythingEndsRunningRuns(t *testing.T) {
 }
 
 func TestAResumeRestartsStoppedRuns(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove, func(c *Config) { c.MaxParallel = 3 })
 	first, second, third := inst.queueRuns("coder", 1)[0], inst.queueRuns("planner", 1)[0], inst.queueRuns("reviewer", 1)[0]
 	for range 3 {
@@ -320,6 +326,7 @@ func TestAResumeRestartsStoppedRuns(t *testing.T) {
 }
 
 func TestStopEverythingNamesDelegatedRuns(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, func(c *Config) { c.MaxParallel = 3 })
 	_, boss, own := inst.inRun("boss")
 	running := inst.delegate(own, task.Delegation{AgentType: "lead"})
@@ -344,6 +351,7 @@ func TestStopEverythingNamesDelegatedRuns(t *testing.T) {
 }
 
 func TestEqualFailuresPauseTheAgent(t *testing.T) {
+	t.Parallel()
 	// fail runs n tasks of the agent, each of which fails permanently.
 	fail := func(inst *instance, n int, phase task.Phase, reason func(int) string) {
 		for i := range n {

@@ -26,6 +26,7 @@ func (inst *instance) startNewRun(agent string) *Start {
 }
 
 func TestARunContinuesAfterAPersonDecides(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	p := inst.requestPermission(st, "bash")
@@ -83,6 +84,7 @@ func TestARunContinuesAfterAPersonDecides(t *testing.T) {
 }
 
 func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	p := inst.requestPermission(st, "bash")
@@ -97,6 +99,7 @@ func TestAPermissionForTheRunAnswersLaterCallsOfThatTool(t *testing.T) {
 }
 
 func TestADenialRequiresAReasonAndTheRunContinues(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	p := inst.requestPermission(st, "bash")
@@ -110,6 +113,7 @@ func TestADenialRequiresAReasonAndTheRunContinues(t *testing.T) {
 }
 
 func TestAPermissionExpires(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.ApprovalExpires = time.Hour })
 	st := inst.startNewRun("coder")
 	p := inst.requestPermission(st, "bash")
@@ -126,6 +130,7 @@ func TestAPermissionExpires(t *testing.T) {
 }
 
 func TestTheEndOfARunVoidsItsPermissionRequest(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*instance, *Start) error{
 		"canceled by a person": func(inst *instance, st *Start) error {
 			_, err := inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, "")
@@ -161,6 +166,7 @@ func TestTheEndOfARunVoidsItsPermissionRequest(t *testing.T) {
 }
 
 func TestAWaitForAPermissionEndsWithTheDecision(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	p := inst.requestPermission(inst.startNewRun("coder"), "bash")
 	t.Run("when it is decided", func(t *testing.T) {
@@ -189,6 +195,7 @@ func TestAWaitForAPermissionEndsWithTheDecision(t *testing.T) {
 }
 
 func TestAPermissionRequestMustBeShownCompletely(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	for name, p := range map[string]task.Permission{

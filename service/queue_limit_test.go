@@ -8,6 +8,7 @@ import (
 )
 
 func TestAFullQueueRefusesTasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.QueueLimit = 3 })
 	add := func(owner string) error {
 		_, err := inst.s.CreateTask(t.Context(), maya, task.New{Title: "one more", Owner: owner})

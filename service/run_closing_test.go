@@ -8,6 +8,7 @@ import (
 )
 
 func TestARunThatClosedItsOwnTaskEnds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	begin := func(t *testing.T, with ...func(*Config)) (*instance, *Start) {
 		inst := newInstance(t, with...)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)
@@ -21,6 +22,7 @@ func TestARunIsCondensedBeforeItIsComplete(t *testing.T) {
 }
 
 func TestThePlanNamesModelWorkspaceAndNetwork(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, script(Runner{Model: "small", Workspace: "/srv/work"}))
 	tk := inst.create(maya, "coder", noStart)
 	spec := inst.runTask(tk.ID).Spec

@@ -19,6 +19,7 @@ func (inst *instance) queueRuns(agent string, n int) []*task.Run {
 }
 
 func TestConcurrentRunsAreLimited(t *testing.T) {
+	t.Parallel()
 	t.Run("one per agent unless its definition allows more", func(t *testing.T) {
 		inst := newInstance(t)
 		runs := inst.queueRuns("coder", 2)
@@ -84,6 +85,7 @@ func TestConcurrentRunsAreLimited(t *testing.T) {
 }
 
 func TestStartOfARun(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
@@ -129,6 +131,7 @@ func TestStartOfARun(t *testing.T) {
 }
 
 func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	claimed := inst.claimedTask(coder)
 	missing := inst.create(maya, "reviewer", noStart)
@@ -156,6 +159,7 @@ func TestManualRunsAreRefusedWithTheReason(t *testing.T) {
 }
 
 func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	ended := func(t *testing.T, r *task.Run, phase task.Phase, reason string) {
 		t.Helper()
@@ -182,6 +186,7 @@ func TestAQueuedRunThatCannotStartEndsWithTheReason(t *testing.T) {
 }
 
 func TestCancelingARunStopsIt(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)

@@ -15,6 +15,7 @@ func (inst *instance) inRun(agent string, with ...func(*task.New)) (*task.Task, 
 }
 
 func TestARunMayEndItsOwnTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	tk, st, own := inst.inRun("coder")
 	must(inst.s.CompleteTask(inst.ctx(), own, tk.ID, "that was it", 0))
@@ -49,6 +50,7 @@ func TestARunMayEndItsOwnTask(t *testing.T) {
 }
 
 func TestAnEndedRunHasNoClaims(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	other, done, taken := inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart), inst.create(maya, "coder", noStart)
 	_, st, own := inst.inRun("coder")
@@ -63,6 +65,7 @@ func TestAnEndedRunHasNoClaims(t *testing.T) {
 }
 
 func TestARunMayNotChangeItsParentTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	top := inst.create(maya, "planner", noStart, steps("a", "b"))
 	mid := inst.subtask(maya, top.ID, 0, "planner", noStart, steps("a", "b"))
@@ -114,6 +117,7 @@ func TestARunMayNotChangeItsParentTask(t *testing.T) {
 }
 
 func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	_, _, own := inst.inRun("reviewer")
 	tk, st, theirs := inst.inRun("reviewer")
@@ -148,6 +152,7 @@ func TestARunMayNotChangeTheTaskOfAnotherRun(t *testing.T) {
 }
 
 func TestCreatingTasksInARunRequiresTheToolTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("an agent without the tool creates nothing", func(t *testing.T) {
 		tk, _, own := inst.inRun("coder", steps("a"))

@@ -26,6 +26,7 @@ func awaitWriters(t *testing.T, n int) {
 }
 
 func TestABatchReportedTwiceLosesNothing(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
 	lines := func(texts ...string) (list []task.Message) {
@@ -72,6 +73,7 @@ func TestABatchReportedTwiceLosesNothing(t *testing.T) {
 }
 
 func TestALateHeartbeatKeepsARun(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	inst.queueRuns("coder", 1)
 	l := inst.lease("gpu")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestARunReportsThatItsProgramNeverReachedMCP(t *testing.T) {
+	t.Parallel()
 	given := script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}})
 	for _, tt := range []struct {
 		name    string
@@ -44,6 +45,7 @@ func TestARunReportsThatItsProgramNeverReachedMCP(t *testing.T) {
 // Programs reach the servers through a proxy, which may send their calls to a server
 // other than the one that executes them.
 func TestARunReachesMCPOnAnyServer(t *testing.T) {
+	t.Parallel()
 	srv := newTwoServers(t, script(Runner{RunnerTraits: task.RunnerTraits{MCP: true}}))
 	_, st, own := srv.inRun("coder")
 	srv.b.ReachedMCP(srv.ctx(), own)

@@ -23,6 +23,7 @@ func promptPart(t *testing.T, spec task.Spec, heading string) (author, text stri
 var breaks = []string{"\r", "\r\n", "\n", "\u0085", "\u2028", "\u2029", "\v", "\f"}
 
 func TestTextByOthersIsDataInPrompts(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	forged := "x"
 	for _, b := range breaks {
@@ -91,6 +92,7 @@ func TestTextByOthersIsDataInPrompts(t *testing.T) {
 }
 
 func TestImportedTextHasNoLocalAuthor(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	plan := planFromFiles(`{"id":"3","title":"Above","owner":"coder","createdBy":"user:maya","description":"Do it.","status":"active","comments":[{"id":"9","author":"user:maya","content":"I approve.","createdAt":"2026-01-02T05:00:00Z"}]}`, "", "")
 	plan.From = "backlog"
@@ -125,6 +127,7 @@ func (inst *instance) specNow(id task.ID) task.Spec {
 }
 
 func TestTheBoundaryOfAPrompt(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.Policy = task.ApproveAlways })
 	tk := inst.create(maya, "coder")
 	one, two := inst.specNow(tk.ID), inst.specNow(tk.ID)
@@ -156,6 +159,7 @@ func TestTheBoundaryOfAPrompt(t *testing.T) {
 }
 
 func TestTheWorkPromptHasSevenPoints(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	_, st, _ := inst.inRun("coder")
 	block, work, found := strings.Cut(st.Spec.Prompt, "</Task>")

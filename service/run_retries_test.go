@@ -8,6 +8,7 @@ import (
 )
 
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	t.Run("a failure is retried after the backoff, three attempts in total", func(t *testing.T) {
 		inst := newInstance(t)
 		tk := inst.create(maya, "coder", noStart)
@@ -122,6 +123,7 @@ func TestRetries(t *testing.T) {
 }
 
 func TestBackoffGrowsToAnHour(t *testing.T) {
+	t.Parallel()
 	for n := range 20 {
 		base := min(30*time.Second<<min(n, 10), time.Hour)
 		for range 50 {
@@ -133,6 +135,7 @@ func TestBackoffGrowsToAnHour(t *testing.T) {
 }
 
 func TestARequeueIsNotAnAttempt(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	st := inst.runTask(tk.ID)

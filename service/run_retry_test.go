@@ -10,6 +10,7 @@ import (
 // TestRunsRequestedByAgentsAreBounded covers two tasks of one agent whose runs start
 // each other, which would continue forever without a person.
 func TestRunsRequestedByAgentsAreBounded(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove, func(c *Config) { c.WakeBudget = 3 })
 	tk := inst.create(maya, "coder", noStart)
 	again := func() error { // runs the task and retries the run

@@ -25,6 +25,7 @@ const (
 )
 
 func TestRunTransitions(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{}
 	for _, from := range task.States {
 		known[from.String()] = true
@@ -52,6 +53,7 @@ func TestRunTransitions(t *testing.T) {
 }
 
 func TestAnImpossibleEndIsRefused(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, st, _ := inst.inRun("coder")
 	for _, s := range []task.State{

@@ -9,6 +9,7 @@ import (
 )
 
 func TestWaitsForDelegatedRunsAreKnown(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	tk, st, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -41,6 +42,7 @@ func TestWaitsForDelegatedRunsAreKnown(t *testing.T) {
 }
 
 func TestAnApprovalOutlivesTheFailedRunThatRequestedIt(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, wakes, func(c *Config) { c.Policy, c.Attempts = task.ApproveDelegated, 1 })
 	tk, st, own := inst.inRun("boss")
 	waiting := inst.delegate(own, task.Delegation{})
@@ -57,6 +59,7 @@ func TestAnApprovalOutlivesTheFailedRunThatRequestedIt(t *testing.T) {
 }
 
 func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	inst.queueRuns("coder", 1)
 	l := inst.lease("gpu")

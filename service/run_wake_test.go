@@ -27,6 +27,7 @@ func (inst *instance) wantNoRun(t *testing.T, id task.ID) {
 }
 
 func TestWakes(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	t.Run("creating an active task wakes its owner", func(t *testing.T) {
 		inst.wantWoken(t, inst.create(maya, "coder").ID, "coder")
@@ -109,6 +110,7 @@ func TestWakes(t *testing.T) {
 }
 
 func TestAWakeDuringARunCausesOneFollowUp(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	tk := inst.create(maya, "coder")
 	st := inst.start()
@@ -165,6 +167,7 @@ func TestAWakeDuringARunCausesOneFollowUp(t *testing.T) {
 }
 
 func TestTheWakeBudget(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove, func(c *Config) { c.WakeBudget = 3 })
 	tk := inst.create(maya, "coder", noStart)
 	wake := func() {

@@ -17,6 +17,7 @@ func someWork() *task.Work {
 }
 
 func TestChangedFilesOfARunAreStored(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.queueRuns("coder", 1)
 	st := inst.start()
@@ -50,6 +51,7 @@ func TestChangedFilesOfARunAreStored(t *testing.T) {
 }
 
 func TestOnlyTheHolderOfARunReportsItsWork(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.queueRuns("coder", 1)
 	st := inst.start()
@@ -64,6 +66,7 @@ func TestOnlyTheHolderOfARunReportsItsWork(t *testing.T) {
 }
 
 func TestWorkReportedByAWorkerIsBounded(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(*task.Work){
 		"a long path":         func(w *task.Work) { w.Files[0].Path = strings.Repeat("x", task.MaxFilePath+1) },
 		"no path":             func(w *task.Work) { w.Files[0].Path = "" },
@@ -94,6 +97,7 @@ func TestWorkReportedByAWorkerIsBounded(t *testing.T) {
 }
 
 func TestTheFilesOfADelegationComeFromTheSupervisor(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t)
 	_, _, own := inst.inRun("boss")
 	d := inst.delegate(own, task.Delegation{})
@@ -108,6 +112,7 @@ func TestTheFilesOfADelegationComeFromTheSupervisor(t *testing.T) {
 }
 
 func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, script(Runner{Workspace: "worktree:/srv/site"}))
 	origin := func(st *Start) task.ID { return must(inst.s.RunFolders(inst.ctx(), st.Run)).Origin }
 	inst.queueRuns("coder", 1)
@@ -124,6 +129,7 @@ func TestARunContinuesInTheWorktreeOfItsTask(t *testing.T) {
 }
 
 func TestADelegatedRunWorksWhereItsParentDoes(t *testing.T) {
+	t.Parallel()
 	place := func(inst *instance, from, agent string) (task.Spec, task.RunFolders, *Start) {
 		_, parent, own := inst.inRun(from)
 		inst.delegate(own, task.Delegation{AgentType: agent})

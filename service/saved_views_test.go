@@ -16,6 +16,7 @@ func (inst *instance) person(name string) task.Actor {
 }
 
 func TestSavedViews(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	vera, oleg := inst.person("vera"), inst.person("oleg")
 	save := func(name, path string) (task.SavedView, error) { return inst.s.SaveView(inst.ctx(), vera, name, path) }

@@ -8,6 +8,7 @@ import (
 )
 
 func TestATickLeavesAReceiptForSkippedTasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	want := map[task.ID]string{}
 	free := inst.create(maya, "reviewer", noStart)
@@ -63,6 +64,7 @@ func TestATickLeavesAReceiptForSkippedTasks(t *testing.T) {
 }
 
 func TestATickTakesTheQueueInOrder(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, func(c *Config) { c.TickConcurrency = 10 })
 	inst.define("coder", definition("tools: read", "max_parallel: 4"))
 	var ids []task.ID
@@ -80,6 +82,7 @@ func TestATickTakesTheQueueInOrder(t *testing.T) {
 }
 
 func TestATickWalksMoreThanOneChunk(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for i := range tickChunk + 20 {
 		inst.create(maya, "coder", noStart, priority(i%7))
@@ -88,6 +91,7 @@ func TestATickWalksMoreThanOneChunk(t *testing.T) {
 }
 
 func TestTicksOfTwoServicesCreateOneRunPerTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart)
 	other := inst.service()
@@ -101,6 +105,7 @@ func TestTicksOfTwoServicesCreateOneRunPerTask(t *testing.T) {
 }
 
 func TestATickQueuesAgentTasksInOrderWithOthers(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.define("coder", definition("tools: read", "approval: delegated", "model: small", "timeout: 7m"))
 	inst.define("planner", definition("tools: read", "approval: delegated"))

@@ -116,6 +116,7 @@ func TestSearchFindsTranscriptLines(t *testing.T) {
 }
 
 func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	big := strings.Repeat("some words of no use ", 380) // about 8 KB
 	var ids []task.ID
@@ -152,6 +153,7 @@ func TestTranscriptsAreIndexedWithinBounds(t *testing.T) {
 }
 
 func TestHistoryFilters(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	var made []*task.Task
 	for i, by := range []task.Actor{maya, oleg, coder} {

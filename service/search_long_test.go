@@ -135,6 +135,7 @@ func TestASearchWithAnOutdatedIndexSaysSo(t *testing.T) {
 // long comments is commented on, archived and indexed. The thorough form checks the
 // goal; the short form leaves room for a busy machine.
 func TestClaimsStayFastWhileTheSearchIndexes(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.s.config().Now = time.Now // pauses take real time
 	comments, limit := 60, 150*time.Millisecond

@@ -18,6 +18,7 @@ func (inst *instance) found(q string) []task.ID {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, title("Repair the Zwiebelturm"), func(in *task.New) { in.Description = "It leans like Pisa." })
 	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "mortar from Carrara"))
@@ -59,6 +60,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestHostileSearchesNeverFail(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.taskWithStatus(task.Done)
 	inst.taskWithStatus(task.Active)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestHistoryIsCountedByDay(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	inst.Forward(14 * time.Hour) // 23:00 UTC, the next day in Berlin
 	tk := inst.create(maya, "coder", noStart)
@@ -115,6 +116,7 @@ func TestInsightsSeparateProjects(t *testing.T) {
 }
 
 func TestInsights(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, noApprove)
 	start := inst.s.Now()
 	for i := range 20 { // of 10, 20 … 200 seconds

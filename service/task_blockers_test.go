@@ -45,6 +45,7 @@ func (inst *instance) blockedPair(with ...func(*task.New)) (first, second task.I
 }
 
 func TestSetBlockedByReplacesTheSet(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	a, b, c := inst.create(maya, "coder").ID, inst.create(maya, "coder").ID, inst.create(maya, "pull")
 	t.Run("it is sorted without duplicates, and increases the version", func(t *testing.T) {
@@ -89,6 +90,7 @@ func TestSetBlockedByReplacesTheSet(t *testing.T) {
 }
 
 func TestRefusedBlockers(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk, b := inst.create(maya, "coder"), inst.create(maya, "planner")
 	gone := inst.taskWithStatus(task.Done)
@@ -135,6 +137,7 @@ func TestRefusedBlockers(t *testing.T) {
 }
 
 func TestACycleIsRefusedWithItsPath(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	var ids []task.ID
 	for range 4 {
@@ -169,6 +172,7 @@ func TestACycleIsRefusedWithItsPath(t *testing.T) {
 }
 
 func TestABlockedTaskDoesNotRun(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	first, second := inst.blockedPair()
 	gated := "blocked by #" + first.String()
@@ -236,6 +240,7 @@ func TestABlockedTaskDoesNotRun(t *testing.T) {
 }
 
 func TestTheLastBlockerWakesTheOwner(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	t.Run("when it is done", func(t *testing.T) {
 		a, b := inst.create(maya, "coder", noStart).ID, inst.create(maya, "coder", noStart).ID
@@ -285,6 +290,7 @@ func TestTheLastBlockerWakesTheOwner(t *testing.T) {
 }
 
 func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	inbox := func() int { return must(inst.s.Inbox(inst.ctx(), maya)).Totals.BlockerCanceled }
 	a, k := inst.blockedPair()
@@ -337,6 +343,7 @@ func TestACanceledBlockerWaitsForAPerson(t *testing.T) {
 }
 
 func TestPagesOfBlockersAreNotified(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	a, b := inst.create(maya, "coder").ID, inst.create(maya, "coder").ID
 	sub := inst.s.Hub().Subscribe("task:" + a.String())
@@ -348,6 +355,7 @@ func TestPagesOfBlockersAreNotified(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", labels("ui", "api", "ui"))
 	if !slices.Equal(tk.Labels, []string{"api", "ui"}) {
@@ -407,6 +415,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestABlockedDelegatedTaskIsNotCompleted(t *testing.T) {
+	t.Parallel()
 	inst := delegating(t, wakes)
 	first := inst.create(maya, "pull").ID
 	_, _, own := inst.inRun("boss")
@@ -424,6 +433,7 @@ func TestABlockedDelegatedTaskIsNotCompleted(t *testing.T) {
 }
 
 func TestAnUnblockedTaskGoesToAWaitingSignup(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, inst *instance) {
 		first := inst.create(maya, "coder").ID
 		done, dropped := inst.create(maya, "pull", blockedBy(first)).ID, inst.create(maya, "pull", blockedBy(first)).ID

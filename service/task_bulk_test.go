@@ -9,6 +9,7 @@ import (
 )
 
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	do := func(b Bulk) BulkDone {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 )
 
 func TestHandOver(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	hand := func(id task.ID, from, to string) (*task.Task, error) {
 		return inst.s.HandOver(inst.ctx(), oleg, HandOver{TaskID: id, From: from, To: to, Comment: " over to you\n"})
@@ -56,6 +57,7 @@ func TestHandOver(t *testing.T) {
 }
 
 func TestReprioritize(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", priority(5), noStart)
 	set := func(was, to int) (*task.Task, error) { return inst.s.Reprioritize(inst.ctx(), oleg, tk.ID, was, to) }

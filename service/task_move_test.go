@@ -19,6 +19,7 @@ func (inst *instance) claimedTask(a task.Actor, with ...func(*task.New)) *task.T
 }
 
 func TestMove(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("changes the owner, releases the claim and comments, in one change", func(t *testing.T) {
 		tk := inst.claimedTask(coder, priority(7))
@@ -55,6 +56,7 @@ func TestMove(t *testing.T) {
 }
 
 func TestRefusedMovesSayWhy(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.claimedTask(coder)
 	idle := inst.create(maya, "coder", noStart)
@@ -101,6 +103,7 @@ func TestRefusedMovesSayWhy(t *testing.T) {
 }
 
 func TestReassign(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("moves working and idle tasks with a comment each", func(t *testing.T) {
 		a, b := inst.claimedTask(coder), inst.create(maya, "coder", noStart)

@@ -21,6 +21,7 @@ func (inst *instance) unchanged(t *testing.T, act func()) {
 }
 
 func TestOwnersAreKnownAgents(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, steps("one"))
 	must(inst.s.UpdateTask(inst.ctx(), maya, tk.ID, task.Patch{Status: ptr("working")}))
@@ -63,6 +64,7 @@ func TestOwnersAreKnownAgents(t *testing.T) {
 }
 
 func TestAnInvalidAgentOwnsOnlyDrafts(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("a draft is accepted", func(t *testing.T) { inst.create(maya, "bad", draft) })
 	t.Run("an active task is refused", func(t *testing.T) {
@@ -98,6 +100,7 @@ func TestAnInvalidAgentOwnsOnlyDrafts(t *testing.T) {
 }
 
 func TestRefusedFieldsWriteNothing(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	long := make([]byte, task.MaxText+1)
 	for i := range long {
@@ -164,6 +167,7 @@ func TestRefusedFieldsWriteNothing(t *testing.T) {
 }
 
 func TestIDsAreNeverReused(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "taskyard.db")
 	inst := newInstance(t)
 	var last task.ID

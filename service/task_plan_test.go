@@ -26,6 +26,7 @@ func planText(tk *task.Task) string {
 }
 
 func TestAPlanIsRearranged(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	ctx := inst.ctx()
 	tk := inst.create(oleg, "coder", noStart, func(in *task.New) {

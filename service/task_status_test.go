@@ -28,6 +28,7 @@ func (inst *instance) patchStatus(id task.ID, status string) (*task.Task, error)
 }
 
 func TestTaskTransitions(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	allowed := map[task.Status]map[task.Status]bool{
 		task.Draft:  {task.Active: true, task.Canceled: true},
@@ -72,6 +73,7 @@ func wantCode(from task.Status) task.Code {
 }
 
 func TestCompleteAndCancelFollowTheTable(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, from := range task.Statuses {
 		t.Run("complete from "+string(from), func(t *testing.T) {
@@ -100,6 +102,7 @@ func TestCompleteAndCancelFollowTheTable(t *testing.T) {
 }
 
 func TestWorkStatusOnInput(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("working claims the task for its owner", func(t *testing.T) {
 		tk := must(inst.patchStatus(inst.taskWithStatus(task.Active).ID, "working"))
@@ -149,6 +152,7 @@ func TestWorkStatusOnInput(t *testing.T) {
 }
 
 func TestOwnerAndStatusInOnePatch(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	patch := func(id task.ID, owner, status string) (*task.Task, error) {
 		return inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Owner: &owner, Status: &status})
@@ -176,6 +180,7 @@ func TestOwnerAndStatusInOnePatch(t *testing.T) {
 }
 
 func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.taskWithStatus(task.Active)
 	text := "A better title"
@@ -192,6 +197,7 @@ func TestTheVersionGuardsAgainstLostUpdates(t *testing.T) {
 }
 
 func TestEveryChangeUpdatesVersionAndUpdatedAt(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	tk := inst.create(maya, "coder", noStart, steps("one"))
 	step := task.StepPatch{Done: new(bool)}
@@ -247,6 +253,7 @@ func TestEveryChangeUpdatesVersionAndUpdatedAt(t *testing.T) {
 }
 
 func TestErrorsForArchivedTasksHaveOneText(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	done := inst.taskWithStatus(task.Done).ID
 	const text = ": archived tasks are read-only; create a follow-up"
@@ -273,6 +280,7 @@ func TestErrorsForArchivedTasksHaveOneText(t *testing.T) {
 }
 
 func TestErrorsForStaleLeasesHaveOneText(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	st := inst.startNewRun("coder")
 	_, asked := inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease+1, task.Permission{Tool: "bash"})

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	sixty := strings.Repeat("é", 60)
 	t.Run("a title of 60 characters is accepted, whatever its bytes", func(t *testing.T) {
@@ -72,6 +73,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestSubtasks(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("task, thread, link and events are one transaction", func(t *testing.T) {
 		tk := inst.create(planner, "planner", noStart, steps("a"))
@@ -133,6 +135,7 @@ func TestSubtasks(t *testing.T) {
 func last[T any](list []T) T { return list[len(list)-1] }
 
 func TestResources(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	add := func(t *testing.T, id task.ID, typ, value string) (*task.Task, error) {
 		t.Helper()

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAQuestionGatesTheTask(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, wakes, noApprove)
 	tk := inst.create(coder, "coder", noStart)
 	q := must(inst.s.Ask(inst.ctx(), coder, tk.ID, " which color? ", false))
@@ -82,6 +83,7 @@ func (inst *instance) skips() map[task.ID]string {
 }
 
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	t.Run("the thread keeps its ID when the owner changes", func(t *testing.T) {
 		tk := inst.claimedTask(coder)

@@ -32,6 +32,7 @@ func (inst *instance) why(t *testing.T, id task.ID, codes ...task.WhyCode) []tas
 }
 
 func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, hourly, noApprove)
 	first := func(t *testing.T, id task.ID, message string, codes ...task.WhyCode) task.Reason {
 		t.Helper()
@@ -144,6 +145,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 }
 
 func TestWhyWithoutAClock(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.why(t, inst.create(maya, "coder").ID, task.WhyNoTick)
 	tk, r := inst.waitingTask()

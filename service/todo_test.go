@@ -24,6 +24,7 @@ func (inst *instance) todo(agent string, op task.TodoOp, item string) string {
 }
 
 func TestTodoResponses(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, c := range []struct {
 		op         task.TodoOp
@@ -54,6 +55,7 @@ func TestTodoResponses(t *testing.T) {
 }
 
 func TestTodoItemsAreKeptVerbatim(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	items := []string{
 		`"quotes" 'and' \back\slashes`, "two\nlines\r\nand a\ttab", "😀 👩‍👩‍👧 é", " space around ",
@@ -70,6 +72,7 @@ func TestTodoItemsAreKeptVerbatim(t *testing.T) {
 }
 
 func TestTodoErrors(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	empty := ""
 	for name, c := range map[string]struct {
@@ -120,6 +123,7 @@ func TestTodoErrors(t *testing.T) {
 }
 
 func TestWhoMayUseATodoList(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, a := range []task.Actor{coder, planner, oleg, rita, maya} {
 		for _, op := range task.TodoOps {
@@ -148,6 +152,7 @@ func TestWhoMayUseATodoList(t *testing.T) {
 }
 
 func TestTodoListsArePaged(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	push := func(n int, item string) {
 		t.Helper()
@@ -206,6 +211,7 @@ func TestTodoListsArePaged(t *testing.T) {
 }
 
 func TestTodoChangesAreLogged(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	sub := inst.s.Hub().Subscribe("todo:coder")
 	defer sub.Close()
@@ -235,6 +241,7 @@ func TestTodoChangesAreLogged(t *testing.T) {
 }
 
 func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	inst.todo("pull", task.TodoRPush, "a")
 	inst.todo("pull", task.TodoRPush, "b")
@@ -247,6 +254,7 @@ func TestATodoListOutlivesTheServerAndItsAgentsFile(t *testing.T) {
 }
 
 func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	push := func(key string) int {
 		ctx := WithIdempotency(inst.ctx(), &Idempotency{Caller: "coder", Key: key, Request: []byte("push")})
@@ -267,6 +275,7 @@ func TestATodoPushWithAnIdempotencyKeyHappensOnce(t *testing.T) {
 }
 
 func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
+	t.Parallel()
 	const n, poppers = 1000, 10
 	inst := newInstance(t)
 	for i := range n {
@@ -304,6 +313,7 @@ func TestConcurrentPopsGiveEachItemOnce(t *testing.T) {
 }
 
 func TestTheTodoListBehavesLikeASlice(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		inst := newInstance(t)
 		inst.t = rapidTB{t, rt}

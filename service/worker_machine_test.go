@@ -35,10 +35,12 @@ type machine struct {
 var modelOwners = []string{"coder", "planner", "reviewer", "pull"}
 
 func TestTheServiceMatchesTheModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { drive(t, rt, true) })
 }
 
 func TestInvariantsHoldWithWakes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) { drive(t, rt, false) })
 }
 

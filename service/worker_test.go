@@ -46,6 +46,7 @@ func (inst *instance) holdHeartbeat(l *task.Leased, hold task.LeaseRef) <-chan t
 }
 
 func TestRunsForWorkers(t *testing.T) {
+	t.Parallel()
 	t.Run("are not started by the server", func(t *testing.T) {
 		inst := newInstance(t, forGPU)
 		inst.queueRuns("coder", 1)
@@ -119,6 +120,7 @@ func TestRunsForWorkers(t *testing.T) {
 }
 
 func TestAWaitingHeartbeatReturnsAtTheEndOfTheRun(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
 	beats := inst.holdHeartbeat(l, hold)
@@ -127,6 +129,7 @@ func TestAWaitingHeartbeatReturnsAtTheEndOfTheRun(t *testing.T) {
 }
 
 func TestOnlyARunsWorkerReceivesItsStop(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	l, hold := inst.leaseWorking()
 	beats := inst.holdHeartbeat(l, hold)
@@ -150,6 +153,7 @@ func TestOnlyARunsWorkerReceivesItsStop(t *testing.T) {
 }
 
 func TestRunsWaitingForAWorkerSayWhy(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t, forGPU)
 	r := inst.queueRuns("coder", 1)[0]
 	why := func() task.Reason { return must(inst.s.Why(inst.ctx(), maya, r.TaskID))[0] }
@@ -239,6 +243,7 @@ func TestWorkersGetNoTasksOfProjects(t *testing.T) {
 }
 
 func TestAWorkerTokenHasNoOtherRights(t *testing.T) {
+	t.Parallel()
 	inst := newInstance(t)
 	for _, scope := range []string{"worker act-as", "worker admin"} {
 		_, err := inst.s.CreateToken(inst.ctx(), maya, NewToken{Name: "box", Scope: scope})

@@ -13,6 +13,7 @@ import (
 )
 
 func TestVendoredFilesMatchTheLock(t *testing.T) {
+	t.Parallel()
 	lock, err := os.ReadFile("vendor.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func TestVendoredFilesMatchTheLock(t *testing.T) {
 }
 
 func TestURL(t *testing.T) {
+	t.Parallel()
 	t.Run("contains the first twelve digits of the file's hash", func(t *testing.T) {
 		sum := sha256.Sum256(read(t, styleSheet))
 		if got, want := URL("app.css"), "/static/app.css?v="+hex.EncodeToString(sum[:])[:12]; got != want {
@@ -64,6 +66,7 @@ func TestURL(t *testing.T) {
 }
 
 func TestTheStyleSheetRefersOnlyToServedFiles(t *testing.T) {
+	t.Parallel()
 	css := read(t, styleSheet)
 	found := regexp.MustCompile(`url\(([^)]*)\)`).FindAllSubmatch(css, -1)
 	if len(found) == 0 {
@@ -93,6 +96,7 @@ func TestScriptsUseNoEval(t *testing.T) {
 }
 
 func TestContentType(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"a.css": "text/css; charset=utf-8", "a.js": "text/javascript; charset=utf-8", "a.svg": "image/svg+xml",
 		"a.woff2": "font/woff2", "a.LICENSE": "text/plain; charset=utf-8",

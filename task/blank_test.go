@@ -6,6 +6,7 @@ import (
 )
 
 func TestInvisibleTextIsBlank(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text  string
 		blank bool

@@ -8,6 +8,7 @@ import (
 )
 
 func TestCalendarSplitsTimeIntoUnits(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Skip("no time zone database")

@@ -23,6 +23,7 @@ func marked(list []task.Span) string {
 }
 
 func TestSearchWordsAreHighlighted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ q, text, want string }{
 		"a word":                             {"limit", "The limit of it", "The [limit] of it"},
 		"in upper or lower case":             {"LIMIT", "Limit, limit", "[Limit], [limit]"},
@@ -44,6 +45,7 @@ func TestSearchWordsAreHighlighted(t *testing.T) {
 }
 
 func TestExcerptsShowWhereMostWordsMatch(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("one limit here. ", 40) + "The rate\n\n\tlimit is 60." + strings.Repeat(" And so on.", 40)
 	list, words := task.NewMatcher("rate limit").Excerpt(text, 80)
 	if got := marked(list); words != 2 || !strings.Contains(got, "The [rate] [limit] is 60.") ||
@@ -56,6 +58,7 @@ func TestExcerptsShowWhereMostWordsMatch(t *testing.T) {
 }
 
 func TestExcerptsAreShortAndLoseNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text, q := rapid.String().Draw(rt, "text"), rapid.String().Draw(rt, "query")
 		m := task.NewMatcher(q + " a")

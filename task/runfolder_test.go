@@ -3,6 +3,7 @@ package task
 import "testing"
 
 func TestRunFoldersAreRecognizedByName(t *testing.T) {
+	t.Parallel()
 	for _, f := range []RunFolder{StartFolder(1, 1), StartFolder(1234567, 89), TreeFolder(5), TreeFolder(1 << 60)} {
 		if got, ok := ParseRunFolder(f.Name); !ok || got != f {
 			t.Errorf("%s: got %+v, %v", f.Name, got, ok)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestParseID(t *testing.T) {
+	t.Parallel()
 	for _, good := range []string{"1", "5", "9223372036854775807"} {
 		if id, err := ParseID(good); err != nil || id.String() != good {
 			t.Errorf("%q: %v, %v", good, id, err)
@@ -20,6 +21,7 @@ func TestParseID(t *testing.T) {
 }
 
 func TestTimesAreUTCInMilliseconds(t *testing.T) {
+	t.Parallel()
 	at := TimeFromStd(time.Date(2026, 1, 31, 13, 0, 0, 1_234_567, time.FixedZone("", 3600)))
 	if got := at.String(); got != "2026-01-31T12:00:00.001Z" {
 		t.Error(got)
@@ -37,6 +39,7 @@ func TestTimesAreUTCInMilliseconds(t *testing.T) {
 }
 
 func TestLimitsAreOnlyTightened(t *testing.T) {
+	t.Parallel()
 	have := Limits{TimeoutSeconds: 300, MaxTokens: 1000}
 	got, err := have.Tighten(Limits{TimeoutSeconds: 60, MaxCostUSD: 0.5})
 	if err != nil || got != (Limits{TimeoutSeconds: 60, MaxTokens: 1000, MaxCostUSD: 0.5}) {
@@ -52,6 +55,7 @@ func TestLimitsAreOnlyTightened(t *testing.T) {
 }
 
 func TestStatusesOfBothVocabularies(t *testing.T) {
+	t.Parallel()
 	for _, s := range Statuses {
 		if got, work, err := ParseStatus(string(s)); got != s || work != "" || err != nil {
 			t.Error(s, got, work, err)
@@ -69,6 +73,7 @@ func TestStatusesOfBothVocabularies(t *testing.T) {
 }
 
 func TestTheClaimDeterminesTheWorkStatus(t *testing.T) {
+	t.Parallel()
 	claim := &Claim{ID: 1, Holder: "coder", ExpiresAt: 100}
 	for _, c := range []struct {
 		name string
@@ -95,6 +100,7 @@ func TestTheClaimDeterminesTheWorkStatus(t *testing.T) {
 }
 
 func TestScopesGrantRoles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		scope, agent string
 		role         Role
@@ -120,6 +126,7 @@ func TestScopesGrantRoles(t *testing.T) {
 }
 
 func TestEveryErrorCodeIsDocumentedOnce(t *testing.T) {
+	t.Parallel()
 	seen := map[Code]bool{}
 	for _, c := range Codes {
 		if c.Doc == "" || seen[c.Code] {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestZonesAreFoundByName(t *testing.T) {
+	t.Parallel()
 	for range 2 {
 		if z, ok := Zone("UTC"); !ok || z.String() != "UTC" {
 			t.Errorf("UTC: got %v", z)
@@ -22,6 +23,7 @@ func TestZonesAreFoundByName(t *testing.T) {
 }
 
 func TestPreferencesAreParsedOrRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		p     Preference
 		value string

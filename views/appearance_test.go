@@ -8,6 +8,7 @@ import (
 )
 
 func TestTimesUseThePersonsZone(t *testing.T) {
+	t.Parallel()
 	at := task.TimeFromStd(time.Date(2026, 3, 2, 23, 30, 5, 0, time.UTC))
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestBoardTiles(t *testing.T) {
+	t.Parallel()
 	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	first := task.StatDay(now)
 	s := QueueStats{
@@ -46,6 +47,7 @@ func TestBoardTiles(t *testing.T) {
 }
 
 func TestTheNumbersBeginWithTheFirstHourOfTheCharts(t *testing.T) {
+	t.Parallel()
 	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	want := task.TimeFromStd(time.Date(2026, 5, 3, 13, 0, 0, 0, time.UTC))
 	if got := HoursSince(now, time.UTC); got != want {

@@ -15,6 +15,7 @@ func diffText(list []diffLine) string {
 }
 
 func TestCompareLines(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x\n", 40)
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"equal texts have no diff", "a\nb", "a\nb", ""},

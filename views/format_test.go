@@ -9,6 +9,7 @@ import (
 )
 
 func TestGlyphOfATask(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		change func(*task.Task)
 		want   ui.Glyph
@@ -32,6 +33,7 @@ func TestGlyphOfATask(t *testing.T) {
 }
 
 func TestEveryStateOfARunHasText(t *testing.T) {
+	t.Parallel()
 	for _, s := range task.States {
 		if got := RunSentence(&task.Run{Status: s.Status, Phase: s.Phase}); got == string(s.Status) && s.Status != task.RunCompleted {
 			t.Errorf("%s has no text", s)
@@ -40,6 +42,7 @@ func TestEveryStateOfARunHasText(t *testing.T) {
 }
 
 func TestStreamShowsEachEntryOnce(t *testing.T) {
+	t.Parallel()
 	got := Stream(
 		[]*task.Message{{ID: 1, Kind: task.KindComment, CreatedAt: 20}, {ID: 2, Kind: task.KindRun, CreatedAt: 21}},
 		[]*task.Event{{ID: 1, Kind: task.EvTaskCreated, At: 10}, {ID: 2, Kind: task.EvCommented, At: 20}},
@@ -50,6 +53,7 @@ func TestStreamShowsEachEntryOnce(t *testing.T) {
 }
 
 func TestURLOmitsFiltersThatDoNotNarrow(t *testing.T) {
+	t.Parallel()
 	for got, want := range map[string]string{
 		URL.Queues(QueueFilter{}):                            "/queues",
 		URL.Queues(QueueFilter{Query: "a&b", Sort: "title"}): "/queues?q=a%26b",

@@ -11,6 +11,7 @@ import (
 )
 
 func TestLivePartsKeepTypedForms(t *testing.T) {
+	t.Parallel()
 	for name, page := range hostilePages() {
 		t.Run(name+" keeps typed text", func(t *testing.T) {
 			all := nodes(t, renderHTML(t, page))
@@ -55,6 +56,7 @@ func inside(n *xhtml.Node, ids map[string]bool) bool {
 }
 
 func TestDecideBar(t *testing.T) {
+	t.Parallel()
 	c := hostileChrome()
 	model := func(whyNot string, phase task.Phase) ApprovalsModel {
 		return poisoned(func(m *ApprovalsModel) {
@@ -88,6 +90,7 @@ func TestDecideBar(t *testing.T) {
 }
 
 func TestThePromptIsShownVerbatim(t *testing.T) {
+	t.Parallel()
 	c := hostileChrome()
 	const prompt = "\n  first line\n\tsecond\u202e <b>bold</b>\n\n"
 	m := poisoned(func(m *ApprovalsModel) {

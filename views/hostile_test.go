@@ -202,6 +202,7 @@ func hostileLines() []task.TranscriptLine {
 // TestHostileTextIsEscaped complements TestPagesFollowTheContentSecurityPolicy, which
 // checks the same pages.
 func TestHostileTextIsEscaped(t *testing.T) {
+	t.Parallel()
 	pages := hostilePages()
 	maps.Copy(pages, hostileTaskPages())
 	for name, page := range pages {

@@ -27,6 +27,7 @@ func sampleInbox() InboxModel {
 }
 
 func TestTheInboxPutsQuestionsFirst(t *testing.T) {
+	t.Parallel()
 	page := renderHTML(t, InboxPage(sampleChrome("/"), sampleInbox()))
 	at := -1
 	for _, h := range []string{"Questions", "Approvals", "Failed, needs attention", "Blocked by a canceled task", "Notices"} {
@@ -54,6 +55,7 @@ func TestTheInboxPutsQuestionsFirst(t *testing.T) {
 }
 
 func TestAnEmptyInboxSaysWhy(t *testing.T) {
+	t.Parallel()
 	c := sampleChrome("/")
 	shows := func(c Chrome, words ...string) {
 		t.Helper()
@@ -76,6 +78,7 @@ func TestAnEmptyInboxSaysWhy(t *testing.T) {
 }
 
 func TestAPauseIsShownOnEveryPage(t *testing.T) {
+	t.Parallel()
 	c := sampleChrome("/")
 	c.Pauses = task.Pauses{
 		{By: "user:jonas", Reason: "The key leaked.", Since: ago(5 * time.Minute)},
@@ -130,6 +133,7 @@ func TestAPauseIsShownOnEveryPage(t *testing.T) {
 }
 
 func TestAWaitingMergeLinksToTheQueue(t *testing.T) {
+	t.Parallel()
 	page := renderHTML(t, InboxPage(sampleChrome("/"), InboxModel{Inbox: task.Inbox{
 		Alerts: []task.InboxAlert{{Job: task.AlertMerge, Text: "#2 into main: no such repository", At: ago(time.Hour)}},
 	}}))

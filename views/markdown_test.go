@@ -7,6 +7,7 @@ import (
 )
 
 func TestMarkdown(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ src, want string }{
 		"a task number is a link":       {"see #12, please", `<p>see <a href="/tasks/12" class="ref">#12</a>, please</p>`},
 		"an agent is a link":            {"ask @code-x.", `<p>ask <a href="/agents/code-x" class="mention">@code-x</a>.</p>`},
@@ -38,6 +39,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestMarkdownBombsBecomePlainText(t *testing.T) {
+	t.Parallel()
 	row := strings.Repeat("|", 200) + "\n"
 	for name, src := range map[string]string{
 		"a text over 64 KiB":          strings.Repeat("a", maxSource+1),
@@ -64,6 +66,7 @@ func TestMarkdownBombsBecomePlainText(t *testing.T) {
 }
 
 func TestOrdinaryMarkdownIsParsed(t *testing.T) {
+	t.Parallel()
 	for name, src := range map[string]string{
 		"a list of six levels": "- a\n  - b\n    - c\n      - d\n        - e\n          - f",
 		"deeply indented code": "```\n" + strings.Repeat(" ", 90) + "x := 1\n```",
@@ -79,6 +82,7 @@ func TestOrdinaryMarkdownIsParsed(t *testing.T) {
 }
 
 func TestTheMarkdownCacheIsBounded(t *testing.T) {
+	t.Parallel()
 	var c htmlCache
 	big := strings.Repeat("x", 1<<20)
 	for i := range 64 {

@@ -85,6 +85,7 @@ func forbidden(n *xhtml.Node) string {
 }
 
 func TestPagesFollowTheContentSecurityPolicy(t *testing.T) {
+	t.Parallel()
 	for name, page := range allPages() {
 		t.Run(name+" follows the policy", func(t *testing.T) { wantNothingForbidden(t, renderHTML(t, page)) })
 	}
@@ -100,6 +101,7 @@ func wantNothingForbidden(t *testing.T, page string) {
 }
 
 func TestPostFormsAreProtected(t *testing.T) {
+	t.Parallel()
 	forms := 0
 	for name, page := range allPages() {
 		t.Run(name+" protects its forms", func(t *testing.T) {
@@ -130,6 +132,7 @@ func TestPostFormsAreProtected(t *testing.T) {
 }
 
 func TestHeadingsAreInOrder(t *testing.T) {
+	t.Parallel()
 	levels := map[atom.Atom]int{atom.H1: 1, atom.H2: 2, atom.H3: 3, atom.H4: 4, atom.H5: 5, atom.H6: 6}
 	for name, page := range allPages() {
 		t.Run(name+" has one h1 and skips no level", func(t *testing.T) {
@@ -155,6 +158,7 @@ func TestHeadingsAreInOrder(t *testing.T) {
 }
 
 func TestIDsAreUniqueAndReferencesResolve(t *testing.T) {
+	t.Parallel()
 	for name, page := range allPages() {
 		t.Run(name, func(t *testing.T) {
 			all := nodes(t, renderHTML(t, page))
@@ -179,6 +183,7 @@ func TestIDsAreUniqueAndReferencesResolve(t *testing.T) {
 }
 
 func TestLivePartsSelectThemselves(t *testing.T) {
+	t.Parallel()
 	for _, p := range samplePages() {
 		page := nodes(t, renderHTML(t, p.comp))
 		var again strings.Builder
@@ -207,6 +212,7 @@ func TestLivePartsSelectThemselves(t *testing.T) {
 }
 
 func TestViewersSeeNoForms(t *testing.T) {
+	t.Parallel()
 	c := sampleChrome("/tasks/142")
 	c.CanWrite = false
 	for name, comp := range map[string]string{
@@ -223,6 +229,7 @@ func TestViewersSeeNoForms(t *testing.T) {
 }
 
 func TestPageTitles(t *testing.T) {
+	t.Parallel()
 	c := sampleChrome("/tasks/142")
 	if got := renderHTML(t, TaskPage(c, sampleTaskModel())); !strings.Contains(got,
 		"<title>(3) #142 Add rate limiting to the public API · Taskyard</title>") {
@@ -235,6 +242,7 @@ func TestPageTitles(t *testing.T) {
 }
 
 func TestABoardOfManyTasksStaysSmall(t *testing.T) {
+	t.Parallel()
 	m := QueuesModel{}
 	for a := range 10 {
 		var tasks []*task.Task

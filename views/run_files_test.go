@@ -15,6 +15,7 @@ func runPage(t *testing.T, w *task.Work) string {
 }
 
 func TestChangedFilesOfARun(t *testing.T) {
+	t.Parallel()
 	file := func(path, diff string) task.FileChange {
 		return task.FileChange{Path: path, Change: task.FileModified, Added: 1, Removed: 1, Diff: diff}
 	}

@@ -72,6 +72,7 @@ func TestAbilityText(t *testing.T) {
 }
 
 func TestToolChipsAreSortedByRisk(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, c := range toolChips([]string{"bash", "launch", "create", "read"}) {
 		if !c.Granted {
@@ -85,6 +86,7 @@ func TestToolChipsAreSortedByRisk(t *testing.T) {
 }
 
 func TestRunStrip(t *testing.T) {
+	t.Parallel()
 	at := task.Time(1_795_185_082_000)
 	run := func(s task.RunStatus, d time.Duration) task.Run {
 		return task.Run{Status: s, StartedAt: at.Add(-d), EndedAt: at}
@@ -112,6 +114,7 @@ func TestRunStrip(t *testing.T) {
 }
 
 func TestTranscriptEntries(t *testing.T) {
+	t.Parallel()
 	msg := func(id task.ID, typ string) task.TranscriptLine {
 		return task.TranscriptLine{Message: task.Message{ID: id, Type: typ}}
 	}
@@ -143,6 +146,7 @@ func TestTranscriptEntries(t *testing.T) {
 }
 
 func TestReadToolCall(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, content, data string
 		want                toolCall
@@ -167,6 +171,7 @@ func TestReadToolCall(t *testing.T) {
 }
 
 func TestHistoryByDay(t *testing.T) {
+	t.Parallel()
 	at := func(s string) task.Time {
 		when, err := time.Parse(time.RFC3339, s)
 		if err != nil {
@@ -199,6 +204,7 @@ func TestHistoryByDay(t *testing.T) {
 }
 
 func TestLimitBarsShowLimitedUsage(t *testing.T) {
+	t.Parallel()
 	at := task.Time(1_795_185_082_000)
 	r := task.Run{
 		StartedAt: at.Add(-5 * time.Minute), EndedAt: at, Usage: task.Usage{TokensIn: 900, TokensOut: 300},
@@ -213,6 +219,7 @@ func TestLimitBarsShowLimitedUsage(t *testing.T) {
 }
 
 func TestCodeLinesMarkFindings(t *testing.T) {
+	t.Parallel()
 	lines := codeLines("a\r\nb\nc\n", []task.Problem{{Line: 2}, {Line: 2, Fatal: true}, {Line: 3}, {Line: 0, Fatal: true}})
 	if len(lines) != 3 || lines[0] != (codeLine{1, "a", ""}) || lines[1].Mark != "bad" || lines[2].Mark != "warn" {
 		t.Errorf("got lines %+v", lines)
@@ -220,6 +227,7 @@ func TestCodeLinesMarkFindings(t *testing.T) {
 }
 
 func TestDelegationText(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ changes, want string }{
 		"a step":                    {`{"step":1,"subtask":"43","owner":"worker"}`, "delegated step 2 to worker as #43"},
 		"a part that is not a step": {`{"subtask":"43","owner":"worker"}`, "delegated a part to worker as #43"},

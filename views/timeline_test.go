@@ -15,6 +15,7 @@ import (
 var barBox = regexp.MustCompile(`<rect class="(fill-[a-z]+)" x="([0-9.]+)" y="(\d+)" width="([0-9.]+)"`)
 
 func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
+	t.Parallel()
 	m := sampleTaskModel()
 	g := Chrome{Now: now}.Timeline(m.Runs, m.Family.Subtasks)
 	html := renderHTML(t, chart.GanttChart(g))
@@ -77,6 +78,7 @@ func TestATimelineDrawsRunsAndSubtasks(t *testing.T) {
 }
 
 func TestATreeIsBounded(t *testing.T) {
+	t.Parallel()
 	f := FamilyTree{
 		Ancestors: []*task.Task{sampleTask(1, "Root", "coder", 0, nil)},
 		Self:      sampleTask(2, "Self", "coder", 0, nil), SiblingCount: 70, Open: 940, Done: 50, Canceled: 10,
@@ -103,6 +105,7 @@ func TestATreeIsBounded(t *testing.T) {
 }
 
 func TestUndoOfPlanChanges(t *testing.T) {
+	t.Parallel()
 	ev := func(id task.ID, kind, actor string, before time.Duration, changes string) task.Event {
 		return task.Event{ID: id, Kind: kind, Actor: actor, At: ago(before), Changes: []byte(changes)}
 	}

@@ -70,6 +70,7 @@ func wantIDs(t *testing.T, f *Folder, want ...string) {
 const broken = "## Description\nx\n"
 
 func TestOpenWritesDefaultsOnce(t *testing.T) {
+	t.Parallel()
 	t.Run("into a new folder that only its owner can read", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "data", "agents")
 		f := open(t, dir)
@@ -105,6 +106,7 @@ func TestOpenWritesDefaultsOnce(t *testing.T) {
 }
 
 func TestABrokenFileDoesNotAffectOthers(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	put(t, dir, "b.md", broken)
@@ -120,6 +122,7 @@ func TestABrokenFileDoesNotAffectOthers(t *testing.T) {
 }
 
 func TestTheLastValidVersionStaysInUse(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	f := open(t, dir)
@@ -163,6 +166,7 @@ func TestTheLastValidVersionStaysInUse(t *testing.T) {
 }
 
 func TestOnlyRegularFilesWithGoodNamesAreRead(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	outside := t.TempDir()
 	put(t, outside, "secret.md", headings)
@@ -195,6 +199,7 @@ func TestOnlyRegularFilesWithGoodNamesAreRead(t *testing.T) {
 }
 
 func TestAFolderThatVanishesKeepsItsAgents(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "agents")
 	f := open(t, dir)
 	if err := os.RemoveAll(dir); err != nil {
@@ -206,6 +211,7 @@ func TestAFolderThatVanishesKeepsItsAgents(t *testing.T) {
 }
 
 func TestARunnerThatBecomesReadyEndsPullOnly(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	why := "no provider"
@@ -265,6 +271,7 @@ func replace(t *testing.T, dir, name, text string) {
 }
 
 func TestWatchReportsChangesWithinASecond(t *testing.T) {
+	t.Parallel()
 	if maxDelay+debounce > time.Second {
 		t.Errorf("a change may be delayed by %v", maxDelay)
 	}
@@ -303,6 +310,7 @@ func TestWatchReportsChangesWithinASecond(t *testing.T) {
 }
 
 func TestARescanFindsChangesWithoutEvents(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "agents")
 	f := open(t, dir)
 	f.rescan = 50 * time.Millisecond
@@ -328,6 +336,7 @@ func TestARescanFindsChangesWithoutEvents(t *testing.T) {
 }
 
 func TestAnUnreadableFileKeepsItsLastValidVersion(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root can read every file")
 	}

@@ -74,6 +74,7 @@ func wantTools(t *testing.T, a task.Agent, want ...string) {
 }
 
 func TestHeadingNotation(t *testing.T) {
+	t.Parallel()
 	t.Run("every section is read", func(t *testing.T) {
 		a := parse(t, headings)
 		wantValid(t, a)
@@ -118,6 +119,7 @@ func TestHeadingNotation(t *testing.T) {
 }
 
 func TestTheSystemPromptExtendsToTheEnd(t *testing.T) {
+	t.Parallel()
 	t.Run("its headings and code fences belong to it", func(t *testing.T) {
 		prompt := "You help.\n\n### Constraints\n\n- none\n\n```md\n## Description\nnot mine\n```\n\n## Allowed Tools\n- bash\n\n    indented"
 		a := parse(t, strings.Replace(headings, "You help.\n", prompt+"\n\n\n", 1))
@@ -140,6 +142,7 @@ func TestTheSystemPromptExtendsToTheEnd(t *testing.T) {
 }
 
 func TestFrontMatterNotation(t *testing.T) {
+	t.Parallel()
 	t.Run("the sub-agent file of a coding agent is valid as it is", func(t *testing.T) {
 		b, err := os.ReadFile(filepath.Join("testdata", "code-reviewer.md"))
 		if err != nil {
@@ -197,6 +200,7 @@ func TestFrontMatterNotation(t *testing.T) {
 }
 
 func TestExtraKeys(t *testing.T) {
+	t.Parallel()
 	t.Run("each is read", func(t *testing.T) {
 		a := parse(t, front("runner: shell", "model: big", "models:", "  low: small", "  high: big",
 			"max_turns: 7", "max_tokens: 50_000", "max_cost_usd: 1.5", "timeout: 300", "idle_timeout: 2m", "max_claims: 2",
@@ -234,6 +238,7 @@ func TestExtraKeys(t *testing.T) {
 }
 
 func TestRunner(t *testing.T) {
+	t.Parallel()
 	opt := testOptions
 	opt.DefaultRunner = "house"
 	opt.PullOnly = func(r string) string {
@@ -263,6 +268,7 @@ func TestRunner(t *testing.T) {
 }
 
 func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob("../../examples/agents/*.md")
 	if err != nil || len(paths) != 3 {
 		t.Fatalf("got %v, %v; want three examples", paths, err)
@@ -287,6 +293,7 @@ func TestExamplesAreValid(t *testing.T) {
 }
 
 func TestDefaultTools(t *testing.T) {
+	t.Parallel()
 	want := map[string]string{"general-purpose": "read list fetch grep glob", "code-focused": "read list fetch grep glob create"}
 	for id, tools := range want {
 		text, err := defaults.ReadFile("defaults/" + id + ext)

@@ -21,6 +21,7 @@ func wantProblem(t *testing.T, a task.Agent, line int, fatal bool, part string) 
 }
 
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	cut := func(from, to string) string { return strings.Replace(headings, from, to, 1) }
 	tests := []struct {
 		name, text string
@@ -154,6 +155,7 @@ func wantVerdict(t *testing.T, a task.Agent, fatal bool) {
 }
 
 func TestInvalidID(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"", "Big", "-a", "a.b", "a/b", "..", strings.Repeat("a", 64)} {
 		t.Run(fmt.Sprintf("%q is refused", id), func(t *testing.T) {
 			wantProblem(t, Parse(id, headings, testOptions), 1, true, "cannot be the id")
@@ -162,6 +164,7 @@ func TestInvalidID(t *testing.T) {
 }
 
 func TestSecretsInEnvAreNotRepeated(t *testing.T) {
+	t.Parallel()
 	a := parse(t, front("env: [TOKEN=geheim]"))
 	if strings.Contains(fmt.Sprint(a.Problems), "geheim") {
 		t.Errorf("the problems repeat the value: %v", a.Problems)
@@ -169,6 +172,7 @@ func TestSecretsInEnvAreNotRepeated(t *testing.T) {
 }
 
 func TestUnknownToolsAreNeverGranted(t *testing.T) {
+	t.Parallel()
 	a := parse(t, "---\ndescription: d\ntools: [Read, WebSearch, mcp__db__query, '*', read, WebSearch]\n---\nYou help.")
 	wantTools(t, a, "read")
 	equal(t, "unknown tools", strings.Join(a.UnknownTools, " "), "WebSearch mcp__db__query *")
@@ -176,12 +180,14 @@ func TestUnknownToolsAreNeverGranted(t *testing.T) {
 }
 
 func TestDisallowedToolsAreRemoved(t *testing.T) {
+	t.Parallel()
 	a := parse(t, "---\ndescription: d\ntools: Read, Bash, Edit\ndisallowedTools: Bash\n---\nYou help.")
 	wantValid(t, a)
 	wantTools(t, a, "read", "edit")
 }
 
 func TestToolNames(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{
 		"Read": "read", "LS": "list", "List": "list", "WebFetch": "fetch", "Fetch": "fetch", "Write": "create", "Create": "create",
 		"Edit": "edit", "MultiEdit": "edit", "Bash": "bash", "Glob": "glob", "Grep": "grep", "Task": "task", "BASH": "bash",
@@ -197,6 +203,7 @@ func TestToolNames(t *testing.T) {
 }
 
 func TestProblemsAreCapped(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 500 {
 		fmt.Fprintf(&b, "- tool%d\n", i)
@@ -209,6 +216,7 @@ func TestProblemsAreCapped(t *testing.T) {
 }
 
 func TestAWorkspaceThatItsRunnerMayNotUseIsRefused(t *testing.T) {
+	t.Parallel()
 	opt := testOptions
 	opt.Workspace = func(runner, workspace string) error {
 		if runner == "builtin" {

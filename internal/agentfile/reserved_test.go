@@ -10,6 +10,7 @@ import (
 )
 
 func TestNamesOfPagesCannotNameAgents(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	for _, id := range []string{"new", "reload", "newer"} {
 		put(t, dir, id+ext, headings)

@@ -30,6 +30,7 @@ func onDisk(t *testing.T, dir, id string) string {
 }
 
 func TestSave(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	f := open(t, dir)
 	t.Run("writes a file and uses it immediately", func(t *testing.T) {
@@ -111,6 +112,7 @@ func TestSave(t *testing.T) {
 }
 
 func TestOfTwoWritersWithTheSameHashOneWins(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	f := open(t, dir)
@@ -137,6 +139,7 @@ func TestOfTwoWritersWithTheSameHashOneWins(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	dir := bare(t)
 	put(t, dir, "a.md", headings)
 	f := open(t, dir)

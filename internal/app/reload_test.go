@@ -181,6 +181,7 @@ func waiting(file, before, after string) string {
 }
 
 func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
+	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	first := scripted("x", waiting(letGo, "begun", `"ended as $NAME"`), `env = {NAME = "first"}`)
 	srv := serveReloadable(t, first, "x")
@@ -213,6 +214,7 @@ func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
 }
 
 func TestAQueuedRunOfARemovedRunnerEndsWithTheReason(t *testing.T) {
+	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	const one = "[runs]\nmax_parallel = 1\n"
 	srv := serveReloadable(t, one+scripted("x", waiting(letGo, "begun", "ended"), ""), "x")
@@ -233,6 +235,7 @@ func TestAQueuedRunOfARemovedRunnerEndsWithTheReason(t *testing.T) {
 }
 
 func TestAReloadOfRunnersIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	good := "[runs]\nattempts = 2\n" + scripted("x", done, "")
 	srv := serveReloadable(t, good, "x")
 	before := srv.settings.now.Load()
@@ -300,6 +303,7 @@ func TestAReloadOfRunnersIsAllOrNothing(t *testing.T) {
 }
 
 func TestDefinitionsAndThePagesOfRunnersFollowAReload(t *testing.T) {
+	t.Parallel()
 	srv := serveReloadable(t, scripted("x", done, ""), "x", "y")
 	type agents struct {
 		Agents []struct {
@@ -343,6 +347,7 @@ func TestDefinitionsAndThePagesOfRunnersFollowAReload(t *testing.T) {
 }
 
 func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
+	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	srv := serveReloadable(t, scripted("x", waiting(letGo, "begun", `"formerly $API_KEY"`), `env = {API_KEY = "former-secret-1"}`), "x")
 	old := srv.begin("x")
@@ -377,6 +382,7 @@ func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
 // TestARunThatStartsDuringAReloadUsesOneRunner checks that no run combines parts of
 // two runners.
 func TestARunThatStartsDuringAReloadUsesOneRunner(t *testing.T) {
+	t.Parallel()
 	folders := map[string]string{}
 	table := func(name string) string {
 		if folders[name] == "" {

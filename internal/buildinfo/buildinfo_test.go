@@ -7,6 +7,7 @@ import (
 )
 
 func TestABuildIsNamedByTheLinkerOrByGo(t *testing.T) {
+	t.Parallel()
 	vcs := []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "abc123"}, {Key: "vcs.time", Value: "2026-11-01T10:00:00Z"}, {Key: "vcs.modified", Value: "true"},
 	}

@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyAnUnknownPathIsBlamedOnAnOldServer(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		detail string
 		old    bool

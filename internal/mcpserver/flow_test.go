@@ -37,6 +37,7 @@ func starts(t *testing.T, text, line string) {
 }
 
 func TestATaskMovesFromOneAgentToAnother(t *testing.T) {
+	t.Parallel()
 	ts := newTestServer(t)
 	id := ts.task("coder", "Build the gate").String()
 	a, b := ts.connect("coder", "/mcp"), ts.connect("reviewer", "/mcp")
@@ -66,6 +67,7 @@ func TestATaskMovesFromOneAgentToAnother(t *testing.T) {
 }
 
 func TestATaskCanBeCompletedDuringAPause(t *testing.T) {
+	t.Parallel()
 	ts := newTestServer(t)
 	id := ts.task("coder", "Build the gate").String()
 	ts.task("coder", "Paint it")
@@ -80,6 +82,7 @@ func TestATaskCanBeCompletedDuringAPause(t *testing.T) {
 }
 
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
+	t.Parallel()
 	ts := newTestServer(t)
 	id := ts.task("coder", "Pass it on").String()
 	clients := map[string]*client{
@@ -104,6 +107,7 @@ func TestAChainKeepsItsCommentsInOrder(t *testing.T) {
 }
 
 func TestASubtaskBelongsToItsStep(t *testing.T) {
+	t.Parallel()
 	ts := newTestServer(t)
 	id := ts.task("coder", "Two halves").String()
 	c := ts.connect("coder", "/mcp")
@@ -140,6 +144,7 @@ func TestASubtaskBelongsToItsStep(t *testing.T) {
 }
 
 func TestACancelReachesThreeLevels(t *testing.T) {
+	t.Parallel()
 	ts := newTestServer(t)
 	c := ts.connect("coder", "/mcp")
 	ids := []string{ts.task("coder", "Root").String()}

@@ -64,6 +64,7 @@ func send(t *testing.T, target *Target) error {
 }
 
 func TestAWebhookGetsTextAndLink(t *testing.T) {
+	t.Parallel()
 	host, got := sink(t, 200)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	if err := send(t, open(t, "generic://"+host+"/hook/s3cret?disabletls=yes")); err != nil {
@@ -85,6 +86,7 @@ func TestAWebhookGetsTextAndLink(t *testing.T) {
 }
 
 func TestNtfyGetsTitleAndClick(t *testing.T) {
+	t.Parallel()
 	host, got := sink(t, 200)
 	if err := send(t, open(t, "ntfy://ops:hunter2@"+host+"/alerts?scheme=http")); err != nil {
 		t.Fatal(err)
@@ -98,6 +100,7 @@ func TestNtfyGetsTitleAndClick(t *testing.T) {
 }
 
 func TestAMailHasTextAndLink(t *testing.T) {
+	t.Parallel()
 	host, mails := mailSink(t)
 	if err := send(t, open(t, "smtp://"+host+
 		"/?from=tasks@example.org&to=ops@example.org&starttls=no&encryption=None&auth=None")); err != nil {
@@ -116,6 +119,7 @@ func TestAMailHasTextAndLink(t *testing.T) {
 }
 
 func TestErrorsHideTheAddress(t *testing.T) {
+	t.Parallel()
 	host, _ := sink(t, 500)
 	for name, address := range map[string]string{
 		"a server that fails":       "generic://" + host + "/hook/s3cret-path?disabletls=yes&token=s3cret-query",
@@ -154,6 +158,7 @@ func TestErrorsHideTheAddress(t *testing.T) {
 }
 
 func TestTextOfAnAgentIsEscapedForSlack(t *testing.T) {
+	t.Parallel()
 	hostile := Message{Text: "#12 Choose: coder asks: <!channel> <https://evil.example|Approve> a && b?", Link: message.Link}
 	want := "#12 Choose: coder asks: &lt;!channel&gt; &lt;https://evil.example|Approve&gt; a &amp;&amp; b?\n" + message.Link
 	if got := open(t, "slack://hook:T00000000-B00000000-XXXXXXXXXXXXXXXXXXXXXXXX@webhook").text(hostile); got != want {
@@ -165,6 +170,7 @@ func TestTextOfAnAgentIsEscapedForSlack(t *testing.T) {
 }
 
 func TestASlowServiceGetsNoSecondMessage(t *testing.T) {
+	t.Parallel()
 	held, release := make(chan bool, 2), make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { held <- true; <-release }))
 	t.Cleanup(srv.Close)

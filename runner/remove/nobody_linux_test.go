@@ -42,6 +42,7 @@ func become(t *testing.T, uid uintptr) {
 }
 
 func TestWhatCannotBeRemovedIsReported(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can create files of another account")
 	}

@@ -72,6 +72,7 @@ func deep(t *testing.T, dir string, levels int) {
 }
 
 func TestNamedFoldersAreRemoved(t *testing.T) {
+	t.Parallel()
 	for name, fill := range map[string]func(t *testing.T, dir string){
 		"an empty folder":    func(*testing.T, string) {},
 		"folders 2,000 deep": func(t *testing.T, dir string) { deep(t, dir, 2000) },
@@ -121,6 +122,7 @@ func many(t *testing.T, dir string) {
 }
 
 func TestNoLinkIsFollowed(t *testing.T) {
+	t.Parallel()
 	outside := t.TempDir()
 	write(t, outside+"/precious/file", 0o600)
 	ok(t, os.Chmod(outside+"/precious", 0o500))
@@ -179,6 +181,7 @@ func TestNoLinkIsFollowed(t *testing.T) {
 }
 
 func TestAnInterruptedRemovalContinues(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	many(t, dir+"/run")
 	cause := errors.New("the server stops")

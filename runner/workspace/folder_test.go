@@ -19,6 +19,7 @@ import (
 )
 
 func TestAFolderIsComparedBeforeAndAfter(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	write(t, folder, map[string]string{
 		"keep.txt": "same\n", "edit.txt": "one\ntwo\nthree\n", "gone.txt": "bye\n", "bin": "a\x00b",
@@ -56,6 +57,7 @@ modified run.sh (mode 0644 → 0755)`)
 }
 
 func TestHostileFilesInAFolder(t *testing.T) {
+	t.Parallel()
 	t.Run("a time that is set back hides no change", func(t *testing.T) {
 		folder := t.TempDir()
 		write(t, folder, map[string]string{"a": "111\n"})
@@ -143,6 +145,7 @@ func TestHostileFilesInAFolder(t *testing.T) {
 }
 
 func TestTheLimitsOfAComparison(t *testing.T) {
+	t.Parallel()
 	t.Run("a folder with more than 50,000 entries is not compared, and that is noted", func(t *testing.T) {
 		folder := t.TempDir()
 		for i := range maxEntries {
@@ -205,6 +208,7 @@ func TestTheLimitsOfAComparison(t *testing.T) {
 }
 
 func TestRunsThatShareAFolder(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	first := open(t, Options{Run: 1, Lease: 1, Workspace: folder, Dir: t.TempDir()})
 	second := open(t, Options{Run: 2, Lease: 2, Workspace: folder, Dir: t.TempDir()})
@@ -219,6 +223,7 @@ func TestRunsThatShareAFolder(t *testing.T) {
 }
 
 func TestAWorkspaceIsApartFromTheDataFolder(t *testing.T) {
+	t.Parallel()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	ok(t, err)
 	data := filepath.Join(top, "data")

@@ -55,6 +55,7 @@ func eachPlace(t *testing.T, test func(t *testing.T, s *servers)) {
 
 // A task moves from one server to another and back, and so do its files.
 func TestATaskWhoseRunsAreOnSeveralServersKeepsItsFiles(t *testing.T) {
+	t.Parallel()
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
 		write(t, w.Folder(), map[string]string{"a.txt": "first\n"})
@@ -81,6 +82,7 @@ func TestATaskWhoseRunsAreOnSeveralServersKeepsItsFiles(t *testing.T) {
 // A server dies in the middle of a run, another one continues it, and the first
 // returns with what the run left.
 func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
+	t.Parallel()
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
 		write(t, w.Folder(), map[string]string{"a.txt": "half\n", "mine": "x\n"})
@@ -113,6 +115,7 @@ func TestATaskWhoseServerDiedContinuesOnAnother(t *testing.T) {
 
 // A run that a server requeued is started on another one, and again on the first.
 func TestARunThatReturnsToItsServerContinuesTheBranch(t *testing.T) {
+	t.Parallel()
 	eachPlace(t, func(t *testing.T, s *servers) {
 		w := open(t, s.on(0).taskRun(1, 1))
 		write(t, w.Folder(), map[string]string{"a.txt": "half\n"})
@@ -133,6 +136,7 @@ func TestARunThatReturnsToItsServerContinuesTheBranch(t *testing.T) {
 // An agent that may write in the repository cannot redirect the files that the
 // server writes there through a link.
 func TestAnAgentCannotRedirectWhatTheServerWrites(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	other := filepath.Join(t.TempDir(), "other")
 	write(t, filepath.Dir(other), map[string]string{"other": "mine\n"})

@@ -37,6 +37,7 @@ func (s *site) taskTree(origin task.ID) *Task {
 }
 
 func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", ".gitignore": "*.log\n"})
 	s.git("checkout", "-q", "-b", "elsewhere")
 	write(t, s.repo, map[string]string{"not-on-main": "x"})
@@ -140,6 +141,7 @@ func TestTheRunsOfATaskShareItsWorktree(t *testing.T) {
 }
 
 func TestAnAgentMayLeaveTheBranchOfItsTask(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string][]string{
 		"for a branch of its own": {"checkout", "-q", "-b", "mine"},
 		"for a commit":            {"checkout", "-q", "--detach"},
@@ -167,6 +169,7 @@ func TestAnAgentMayLeaveTheBranchOfItsTask(t *testing.T) {
 }
 
 func TestARepositoryWithinTheWorktreeOfATaskIsNamed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	w := open(t, s.taskRun(1, 1))
 	inner := filepath.Join(w.Folder(), "inner")
@@ -181,6 +184,7 @@ func TestARepositoryWithinTheWorktreeOfATaskIsNamed(t *testing.T) {
 }
 
 func TestAnAgentMayCommitMoreThanIsCommittedForIt(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	w := open(t, s.taskRun(1, 1))
 	ok(t, os.Mkdir(filepath.Join(w.Folder(), "many"), 0o755))
@@ -204,6 +208,7 @@ func TestAnAgentMayCommitMoreThanIsCommittedForIt(t *testing.T) {
 }
 
 func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	w := open(t, s.taskRun(1, 1))
 	write(t, w.Folder(), map[string]string{"half": "x\n"})
@@ -219,6 +224,7 @@ func TestAKilledRunOfATaskLosesNothing(t *testing.T) {
 }
 
 func TestAFailedSetupIsRetried(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	o, tries := s.taskRun(1, 1), 0
 	o.Prepare = func(context.Context, string, string) error {
@@ -241,6 +247,7 @@ func TestAFailedSetupIsRetried(t *testing.T) {
 }
 
 func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testkit.Git(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
@@ -262,6 +269,7 @@ func TestAWorktreeOfATaskInABareRepository(t *testing.T) {
 }
 
 func TestARepositoryWithADataFolderIsNotReadable(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testkit.Git(t, s.repo, "clone", "-q", "--bare", s.repo, bare)
@@ -281,6 +289,7 @@ func TestARepositoryWithADataFolderIsNotReadable(t *testing.T) {
 }
 
 func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n"})
 	parent := open(t, s.taskRun(1, 1))
 	write(t, parent.Folder(), map[string]string{"a.txt": "parent\n"})

@@ -33,6 +33,7 @@ func (s *site) says(what, folder, name, want string) {
 }
 
 func TestADelegatedRunBranchesFromItsParentAndIsMergedBack(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"auth.go": "one\ntwo\nthree\nfour\nfive\n", "old.go": "old\n", "same.go": "same\n"})
 	parent := s.open(1, 1, 1)
 	write(t, parent.Folder(), map[string]string{"auth.go": "ONE\ntwo\nthree\nfour\nfive\n", "note.md": "not committed\n"})
@@ -57,6 +58,7 @@ func TestADelegatedRunBranchesFromItsParentAndIsMergedBack(t *testing.T) {
 }
 
 func TestAConflictIsNotMerged(t *testing.T) {
+	t.Parallel()
 	type files = map[string]string
 	for name, c := range map[string]struct {
 		parent, child files
@@ -100,6 +102,7 @@ func TestAConflictIsNotMerged(t *testing.T) {
 }
 
 func TestARunIsMergedIntoTheBranchOfAParentThatHasEnded(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.go": "one\n"})
 	parent := s.open(1, 1, 1)
 	write(t, parent.Folder(), map[string]string{"b.go": "parent\n"})
@@ -129,6 +132,7 @@ func (s *site) runsLeft() (list []string) {
 }
 
 func TestAParentWithoutChangesGetsTheWorkOfItsChild(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.go": "one\n"})
 	parent := s.open(1, 1, 1)
 	child := s.child(2)
@@ -139,6 +143,7 @@ func TestAParentWithoutChangesGetsTheWorkOfItsChild(t *testing.T) {
 }
 
 func TestAFolderIsSharedWithTheRunThatDelegated(t *testing.T) {
+	t.Parallel()
 	runs := t.TempDir()
 	write(t, runs, map[string]string{"run-1-1/work/a.go": "one\n", "run-2-1/work/": ""})
 	o := Options{Run: 2, Origin: 2, Lease: 1, Dir: filepath.Join(runs, "run-2-1"), SharedRun: 1, Shared: filepath.Join(runs, "run-1-1")}
@@ -155,6 +160,7 @@ func TestAFolderIsSharedWithTheRunThatDelegated(t *testing.T) {
 }
 
 func TestNothingIsReadOrWrittenBeyondTheFolderOfAWorkingRun(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"sub/a.go": "one\n"})
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"secret": "secret\n"})
@@ -190,6 +196,7 @@ func (s *site) listed(folder string) string {
 }
 
 func TestARetryIsMergedWithWhatTheLostRunLeft(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.go": "one\n"})
 	parent := s.open(1, 1, 1)
 	lost := s.options(2, 2, 1)

@@ -51,6 +51,7 @@ func (s *site) refused(why string) {
 }
 
 func TestARunHasItsOwnWorktree(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/c.txt": "three\n", ".gitignore": "*.log\n"})
 	head := s.git("rev-parse", "HEAD")
 	w := s.open(7, 7, 1)
@@ -93,6 +94,7 @@ func TestARunHasItsOwnWorktree(t *testing.T) {
 }
 
 func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", ".gitignore": "*.log\n"})
 	w := s.open(1, 1, 1)
 	write(t, w.Folder(), map[string]string{"a.txt": "two\n", "kept.log": "forced\n"})
@@ -139,6 +141,7 @@ func TestTheBranchKeepsWhatTheAgentCommitted(t *testing.T) {
 }
 
 func TestARunContinuesInItsWorktree(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n"})
 	t.Run("the same run after a stop finds everything unchanged, and reports everything", func(t *testing.T) {
 		w := s.open(1, 1, 1)
@@ -244,6 +247,7 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 }
 
 func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", ".gitattributes": "*.txt filter=evil diff=evil\n"})
 	mark := filepath.Join(t.TempDir(), "ran")
 	evil := filepath.Join(t.TempDir(), "evil")
@@ -303,6 +307,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 }
 
 func TestPipesAndLinksInAWorktree(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{"a.txt": "one\n", "dir/b.txt": "two\n"})
 	outside := t.TempDir()
 	write(t, outside, map[string]string{"secret": "hidden words\n", "b.txt": "hidden words\n"})
@@ -321,6 +326,7 @@ func TestPipesAndLinksInAWorktree(t *testing.T) {
 }
 
 func TestPipesThatGitWouldReadDoNotBlockIt(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, map[string]string{".gitattributes": "*.txt text\n", "dir/b.txt": "two\n"})
 	w := s.open(1, 1, 1)
 	write(t, w.Folder(), map[string]string{"a.txt": "one\n"})
@@ -338,6 +344,7 @@ func TestPipesThatGitWouldReadDoNotBlockIt(t *testing.T) {
 }
 
 func TestManyFilesInAWorktree(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	w := s.open(1, 1, 1)
 	for i := range maxSaved + 1 {

@@ -12,6 +12,7 @@ func ansi(s string) string {
 }
 
 func TestAnsiColors(t *testing.T) {
+	t.Parallel()
 	const esc = "\x1b["
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain text is unchanged", "a <b> c", "a &lt;b&gt; c"},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestDurationText(t *testing.T) {
+	t.Parallel()
 	for d, want := range map[time.Duration][2]string{
 		4200 * time.Millisecond: {"4s", "4.2s"}, 42 * time.Second: {"42s", "42s"}, 372 * time.Second: {"6m", "6m 12s"},
 		3*time.Hour + 5*time.Minute: {"3h", "3h 05m"}, 52 * time.Hour: {"2d", "2d 4h"}, -time.Second: {"0s", "0.0s"},
@@ -41,6 +42,7 @@ func TestTextBetweenBackticksIsCode(t *testing.T) {
 }
 
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	for got, want := range map[string]string{
 		LimitSpan(0): "none", LimitSpan(900): "15m", LimitSpan(7200): "2h", LimitSpan(90): "90s", LimitSpan(150): "2m 30s",
 		Money(0.0042): "$0.0042", Money(4.5): "$4.50",

@@ -18,6 +18,7 @@ func joinSegments(list []Segment) string {
 }
 
 func TestVisibleText(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, in, want string }{
 		{"plain text is one segment", "read the file\n\tthen stop", "read the file\n\tthen stop"},
 		{"an empty text has no segments", "", ""},

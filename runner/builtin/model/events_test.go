@@ -12,6 +12,7 @@ import (
 )
 
 func TestEventsAreReadFromAStream(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, body string
 		want       []string
@@ -56,6 +57,7 @@ func TestEventsAreReadFromAStream(t *testing.T) {
 }
 
 func TestUnknownEventsAreSkipped(t *testing.T) {
+	t.Parallel()
 	streams := map[string]string{
 		"openai": `data: {"choices":[],"x_new":{"a":1}}` + "\n\n" +
 			`data: {"choices":[{"index":1,"delta":{"content":"other"}},{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}` + "\n\n" +

@@ -24,6 +24,7 @@ func (s *scripted) Turn(_ context.Context, _ Request, on func(Delta)) (Reply, er
 }
 
 func TestFailedTurnsAreRetried(t *testing.T) {
+	t.Parallel()
 	overload := &Error{Kind: KindOverload}
 	tests := []struct {
 		name       string
@@ -73,6 +74,7 @@ func TestFailedTurnsAreRetried(t *testing.T) {
 }
 
 func TestAWaitEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stop := errors.New("somebody stopped it")
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAReplyIsStreamedAndReturned(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		const text = "Grüße — a reply in many pieces."
 		m, s := open(modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7, Cached: 60}})
@@ -37,6 +38,7 @@ func TestAReplyIsStreamedAndReturned(t *testing.T) {
 }
 
 func TestAConversationWithToolsIsSentBackUnchanged(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, s := open(
 			modeltest.Step{Text: "I look.", Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path":"main.go"}`}, {ID: "b", Name: "list"}}},
@@ -83,6 +85,7 @@ func TestAConversationWithToolsIsSentBackUnchanged(t *testing.T) {
 }
 
 func TestInvalidArgumentsDoNotBreakTheConversation(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, s := open(modeltest.Step{Calls: []modeltest.Call{{ID: "a", Name: "read", Args: `{"path": "unfin`}}}, modeltest.Step{Text: "Sorry."})
 		r, _ := turn(t, m, hello)
@@ -103,6 +106,7 @@ func TestInvalidArgumentsDoNotBreakTheConversation(t *testing.T) {
 // A reply that is cut at its length limit after the name of a tool has no arguments
 // yet: it is not a call without arguments, which would complete a task.
 func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, _ := open(modeltest.Step{Stop: "length", Calls: []modeltest.Call{
 			{ID: "a", Name: "list", Args: " "},
@@ -116,6 +120,7 @@ func TestACallThatWasCutBeforeItsArgumentsIsNotMade(t *testing.T) {
 
 // Providers refuse a whole conversation because of a name that no tool can have.
 func TestInvalidToolNamesDoNotBreakTheConversation(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		for _, name := range []string{"", "functions.read", "read<|channel|>json", "lesen und prüfen", strings.Repeat("read", 100)} {
 			m, s := open(modeltest.Step{Text: "Sorry."})
@@ -135,6 +140,7 @@ func TestInvalidToolNamesDoNotBreakTheConversation(t *testing.T) {
 }
 
 func TestStopReasons(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		m, _ := open(modeltest.Step{Text: "half a sen", Stop: "length"}, modeltest.Step{Stop: "refusal"}, modeltest.Step{})
 		r, _ := turn(t, m, hello)
@@ -149,6 +155,7 @@ func TestStopReasons(t *testing.T) {
 // Each server has its own name for the reasoning of a model. Reasoning is progress,
 // and some servers require reasoning_content to be sent back.
 func TestReasoningIsReadUnderEachName(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]bool{"reasoning": false, "reasoning_content": true, `x":"","reasoning":"so","reasoning_content`: true} {
 		chunk := `data: {"choices":[{"index":0,"delta":{"content":"","` + name + `":"so"}}]}` + "\n\n"
 		call := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{}"}}]},` +
@@ -168,12 +175,14 @@ func TestReasoningIsReadUnderEachName(t *testing.T) {
 }
 
 func TestMissingUsageIsEstimated(t *testing.T) {
+	t.Parallel()
 	s := modeltest.New(t, modeltest.Step{Text: "12345678", NoUsage: true})
 	r, _ := turn(t, apis["openai"](t, s), hello)
 	equal(t, "usage", r.Usage, Usage{In: 2, Out: 3, Estimated: true})
 }
 
 func TestErrorsHaveAKind(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		step modeltest.Step
@@ -234,6 +243,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 
 // Providers charge for what they read and wrote for a reply that broke off.
 func TestRepliesThatBrokeOffHaveAUsage(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		said := strings.Repeat("word ", 100)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -256,6 +266,7 @@ func TestRepliesThatBrokeOffHaveAUsage(t *testing.T) {
 }
 
 func TestServersWithoutTheAPI(t *testing.T) {
+	t.Parallel()
 	for name, newModel := range apis {
 		t.Run(name, func(t *testing.T) {
 			reach := func(h http.HandlerFunc) Model {
@@ -291,6 +302,7 @@ func TestServersWithoutTheAPI(t *testing.T) {
 }
 
 func TestATurnEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(...modeltest.Step) (Model, *modeltest.Server)) {
 		stop := errors.New("somebody stopped it")
 		t.Run("before the reply begins", func(t *testing.T) {
@@ -313,6 +325,7 @@ func TestATurnEndsWithItsContext(t *testing.T) {
 
 // Mistral's reasoning models answer with lists of parts.
 func TestATextMayComeInParts(t *testing.T) {
+	t.Parallel()
 	chunk := func(delta, more string) string {
 		return `data: {"choices":[{"index":0,"delta":{` + delta + `}` + more + `}]}` + "\n\n"
 	}

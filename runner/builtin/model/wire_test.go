@@ -11,6 +11,7 @@ import (
 // TestRequestsOnTheWire compares the body of a complete request with testdata. The
 // files were made with the client libraries of the providers.
 func TestRequestsOnTheWire(t *testing.T) {
+	t.Parallel()
 	for api, open := range apis {
 		t.Run(api, func(t *testing.T) {
 			s := modeltest.New(t, modeltest.Step{Text: "Done."})

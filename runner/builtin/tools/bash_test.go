@@ -71,6 +71,7 @@ func TestBashReportsHowTheCommandEnded(t *testing.T) {
 }
 
 func TestBashReachesOnlyTheWorkspaceAndTheSystem(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	outside := secret(t)
 	b := newBox(t)
@@ -132,6 +133,7 @@ except OSError as e:
 `
 
 func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		t.Skip("python3 is not installed")
@@ -176,6 +178,7 @@ func wantGone(t *testing.T, text string) {
 }
 
 func TestNoProcessOutlivesACallOfBash(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	b := newBox(t)
 	t.Run("after the command ended", func(t *testing.T) {
@@ -219,6 +222,7 @@ func TestNoProcessOutlivesACallOfBash(t *testing.T) {
 }
 
 func TestBashShowsBeginningAndEndOfALongOutput(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	b := newBox(t)
 	out := bash(t, b, "echo first; yes äöü | head -c 2000000; echo; echo last")
@@ -231,6 +235,7 @@ func TestBashShowsBeginningAndEndOfALongOutput(t *testing.T) {
 }
 
 func TestBashLimitsFilesAndMemory(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	b := newBox(t)
 	has(t, bash(t, b, "ulimit -f -d -n -c -x 2>/dev/null; ulimit -f; ulimit -d; ulimit -n; ulimit -c"), "1048576\n4194304\n4096\n0\n")
@@ -238,6 +243,7 @@ func TestBashLimitsFilesAndMemory(t *testing.T) {
 }
 
 func TestBashReportsWhichFilesChanged(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	b := newBox(t)
 	old := file(t, b, "old", "x")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -37,7 +38,7 @@ func within(t *testing.T, ctx context.Context, b *Box, limit time.Duration, tool
 // A search holds the entries of each folder on its path.
 func TestTheMemoryOfASearchIsBounded(t *testing.T) {
 	t.Parallel()
-	const levels, each = 11, maxFolder / 10
+	const levels, each = 11, 10
 	b := newBox(t)
 	folder := b.places[0]
 	for range levels {
@@ -47,17 +48,21 @@ func TestTheMemoryOfASearchIsBounded(t *testing.T) {
 			must(t, os.Symlink("x", filepath.Join(folder, fmt.Sprint("b", i))))
 		}
 	}
-	if got := ok(t, b, "glob", args{"pattern": "**/b0"}); !strings.Contains(got, "not all was looked at") {
-		t.Errorf("got %s", got)
-	}
-	got := ok(t, b, "glob", args{"pattern": "**/b0", "path": "a/a/a"})
-	if strings.Count(got, "b0\n") != levels-2 || strings.Contains(got, "not all") {
-		t.Errorf("in a smaller folder, got %s", got)
+	const whole = levels * (each + 1) // entries
+	for _, room := range []int{whole, whole - each - 1} {
+		seen, open := 0, maxFolder-room
+		w := &walk{remaining: maxWalk, open: open, complete: true, each: func(string, fs.DirEntry) error { seen++; return nil }}
+		must(t, b.descend(t.Context(), ".", 0, w))
+		fits := room == whole
+		if w.complete != fits || (seen == levels*each) != fits || w.open != open {
+			t.Errorf("with room for %d entries: complete %v, %d seen, %d open afterwards", room, w.complete, seen, w.open)
+		}
 	}
 }
 
 // Each tool gets its most expensive input, and must end without being stopped.
 func TestEveryToolEndsWithAnyInput(t *testing.T) {
+	t.Parallel()
 	const limit = 3 * searchTime // the machine may be busy, and the race detector may be on
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -107,6 +112,7 @@ func TestEveryToolEndsWithAnyInput(t *testing.T) {
 }
 
 func TestAToolStopsWithItsRun(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	file(t, b, "one", strings.Repeat("a", maxGrepSize))
 	slow := args{"pattern": "(" + strings.Repeat("(a|b)", 40) + "){90}c", "path": "one"}
@@ -149,6 +155,7 @@ func TestAToolStopsWithItsRun(t *testing.T) {
 }
 
 func TestGlobs(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		glob     string
 		yes, not []string

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, func(o *Options) { o.Granted = []string{"read", "list"} })
 	for _, tt := range []struct{ name, tool, want string }{
 		{"a tool that is not granted", "bash", "agent coder may not use bash: its tools are read, list"},
@@ -40,6 +41,7 @@ func TestTheWhitelistIsCheckedAtTheCall(t *testing.T) {
 }
 
 func TestOnlyGrantedToolsAreDeclared(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, func(o *Options) {
 		o.Granted, o.kernel = []string{"bash", "read", "edit"}, &kernel{}
 	})
@@ -62,6 +64,7 @@ func TestOnlyGrantedToolsAreDeclared(t *testing.T) {
 }
 
 func TestArgumentsAreCheckedAndTheFieldIsNamed(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	file(t, b, "f", "x\n")
 	for _, tt := range []struct{ name, tool, args, want string }{
@@ -126,6 +129,7 @@ func TestArgumentNamesOfOtherAgentsAreAccepted(t *testing.T) {
 }
 
 func TestAStoppedRunStopsItsTools(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -144,6 +148,7 @@ func TestAStoppedRunStopsItsTools(t *testing.T) {
 }
 
 func TestAnUnusableWorkspaceIsReportedImmediately(t *testing.T) {
+	t.Parallel()
 	for _, root := range []string{"", "relative", filepath.Join(t.TempDir(), "missing")} {
 		if b, err := Open(Options{Root: root}); err == nil {
 			_ = b.Close()
@@ -153,6 +158,7 @@ func TestAnUnusableWorkspaceIsReportedImmediately(t *testing.T) {
 }
 
 func TestCutsDoNotSplitCharacters(t *testing.T) {
+	t.Parallel()
 	if got := task.CutText("aää", 4); got != "aä" {
 		t.Errorf("got %q", got)
 	}

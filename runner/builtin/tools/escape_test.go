@@ -13,6 +13,7 @@ import (
 )
 
 func TestNothingEscapesFromBash(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	full := machineKernel()
 	for _, tt := range []struct {
@@ -45,6 +46,7 @@ func TestNothingEscapesFromBash(t *testing.T) {
 }
 
 func TestOrdinaryProgramsWorkInBash(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	b := newBox(t)
 	for _, tt := range []struct{ name, command, want string }{

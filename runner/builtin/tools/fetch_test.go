@@ -39,6 +39,7 @@ func allowing(t *testing.T, servers ...*httptest.Server) func(*Options) {
 }
 
 func TestFetchTurnsPagesIntoText(t *testing.T) {
+	t.Parallel()
 	b, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/page":
@@ -93,6 +94,7 @@ func TestFetchTurnsPagesIntoText(t *testing.T) {
 }
 
 func TestFetchIsBounded(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("0123456789abcde\n", 20_000) // 320,000 bytes
 	b, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -209,6 +211,7 @@ func TestFetchReachesOnlyPublicAddresses(t *testing.T) {
 }
 
 func TestANameThatChangesItsAddressIsCheckedAtEachDial(t *testing.T) {
+	t.Parallel()
 	var hits atomic.Int32
 	outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
@@ -274,6 +277,7 @@ func rebinder(t *testing.T) *net.Resolver {
 }
 
 func TestHostilePagesAreConvertedQuickly(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, piece string }{
 		{"Markdown characters", "*_[`#\\"},
 		{"cells without a table", "<td>x"},

@@ -12,6 +12,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	var long strings.Builder
 	for i := range 2500 {
@@ -79,6 +80,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	file(t, b, "d/b.txt", "12345")
 	file(t, b, "d/a\nb", "")
@@ -112,6 +114,7 @@ func TestList(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	for _, name := range []string{"a.go", "b.txt", "src/c.go", "src/deep/d.go", ".git/e.go", "src/.hidden.go"} {
 		file(t, b, name, "")
@@ -152,6 +155,7 @@ func TestGlob(t *testing.T) {
 }
 
 func TestGrep(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	file(t, b, "a.go", "one\ntwo\nNeedle here\nfour\nfive\nsix\nneedle\n")
 	file(t, b, "sub/b.txt", "no\r\nneedle\r\n")
@@ -217,6 +221,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	root := b.opts.Root
 	t.Run("parent folders are created", func(t *testing.T) {
@@ -252,6 +257,7 @@ func TestCreate(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	path := file(t, b, "d/f.txt", "one\ntwo\ntwo and a half\nthree\n")
 	must(t, os.Chmod(path, 0o750))

@@ -131,6 +131,7 @@ func must(t testing.TB, err error) {
 }
 
 func TestEveryToolOfADefinitionExceptTaskExists(t *testing.T) {
+	t.Parallel()
 	for _, name := range task.KnownTools {
 		if (find(name) == nil) != (name == "task") {
 			t.Errorf("%s is missing, or is not known to definitions", name)

@@ -18,6 +18,7 @@ const (
 )
 
 func TestTheLevelNamesWhatIsEnforced(t *testing.T) {
+	t.Parallel()
 	full := &kernel{Kernel: confine.Kernel{Landlock: 7, Seccomp: true, Attributes: true}, bwrap: "/usr/bin/bwrap"}
 	for _, tt := range []struct {
 		name string
@@ -73,6 +74,7 @@ func TestTheLevelNamesWhatIsEnforced(t *testing.T) {
 }
 
 func TestBashIsRefusedIfItCannotBeConfined(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, func(o *Options) { o.kernel = &kernel{} })
 	refused(t, b, "bash", args{"command": "echo x > made"}, "it cannot be confined here")
 	if _, err := os.Stat(filepath.Join(b.opts.Root, "made")); err == nil {
@@ -81,6 +83,7 @@ func TestBashIsRefusedIfItCannotBeConfined(t *testing.T) {
 }
 
 func TestBashRunsUnconfinedOnlyIfAccepted(t *testing.T) {
+	t.Parallel()
 	outside := secret(t)
 	b := newBox(t, func(o *Options) { o.kernel, o.AcceptUnconfinedShell = &kernel{}, true })
 	out := bash(t, b, daemon+"cat "+outside)
@@ -89,6 +92,7 @@ func TestBashRunsUnconfinedOnlyIfAccepted(t *testing.T) {
 }
 
 func TestAnOlderLandlockConfinesToo(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	outside := secret(t)
 	b := newBox(t, func(o *Options) {
@@ -123,6 +127,7 @@ func TestBubblewrapConfines(t *testing.T) {
 }
 
 func TestTheCommandEndsWithItsKeeper(t *testing.T) {
+	t.Parallel()
 	confined(t)
 	// Before version 6, Landlock does not protect a keeper from its command.
 	b := newBox(t, func(o *Options) {
@@ -136,6 +141,7 @@ func TestTheCommandEndsWithItsKeeper(t *testing.T) {
 }
 
 func TestTheKeeperIsNotForPeople(t *testing.T) {
+	t.Parallel()
 	if code := ToolShellMain(nil); code != 2 {
 		t.Errorf("got exit code %d", code)
 	}

@@ -20,6 +20,7 @@ import (
 )
 
 func TestNoToolLeavesTheWorkspace(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	outside := secret(t)
 	file(t, b, "sub/in.txt", "inside\n")
@@ -102,6 +103,7 @@ func (a args) only(tool string) args {
 }
 
 func TestAnotherFileSystemIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	mount := filepath.Join(b.opts.Root, "mnt")
 	must(t, os.Mkdir(mount, 0o777))
@@ -121,6 +123,7 @@ func TestAnotherFileSystemIsRefused(t *testing.T) {
 }
 
 func TestALinkSwappedInARaceIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	outside := secret(t)
 	file(t, b, "d/secret", "harmless")
@@ -228,6 +231,7 @@ func FuzzPath(f *testing.F) {
 }
 
 func TestFilesOfTheInstanceAreNotOpened(t *testing.T) {
+	t.Parallel()
 	b := newBox(t)
 	database := file(t, b, "data/taskyard.db", "needle")
 	file(t, b, "data/agents/coder.md", "needle")

@@ -64,6 +64,7 @@ type chatReply struct {
 // TestWholeReplies reads replies that are not streamed, as in the API references of
 // the providers.
 func TestWholeReplies(t *testing.T) {
+	t.Parallel()
 	s := modeltest.New(t, modeltest.Step{Text: step.Text, Calls: step.Calls, Usage: step.Usage, Times: 4})
 	t.Run("chat completions", func(t *testing.T) {
 		r := read[chatReply](t, s, "POST", "/v1/chat/completions",
@@ -139,6 +140,7 @@ func TestWholeReplies(t *testing.T) {
 }
 
 func TestResponsesAreStreamed(t *testing.T) {
+	t.Parallel()
 	s := modeltest.New(t, step, modeltest.Step{Text: "a beginning", Break: modeltest.BreakCut},
 		modeltest.Step{Text: "a beginning", Break: modeltest.BreakEnd})
 	read := func(t *testing.T) (text, args string, kinds []string, err error) {
@@ -183,6 +185,7 @@ func TestResponsesAreStreamed(t *testing.T) {
 }
 
 func TestSideRequestsUseUpNoStep(t *testing.T) {
+	t.Parallel()
 	s := modeltest.WithTools(t, modeltest.Step{Text: "the script"})
 	const hi = `"model":"m","messages":[{"role":"user","content":"Hi"}]`
 	if n := read[struct {
