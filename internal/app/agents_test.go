@@ -18,7 +18,6 @@ import (
 // TestInstancesOnOneDatabaseHaveTheSameAgents opens two data folders on one
 // database. Each follows its folder and the database, as a server does.
 func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
-	t.Parallel()
 	if !dbtest.Postgres() {
 		t.Skip("several servers need PostgreSQL")
 	}
@@ -44,7 +43,6 @@ func TestInstancesOnOneDatabaseHaveTheSameAgents(t *testing.T) {
 
 // Whatever waits for a point in time uses the clock of the database, which wrote it.
 func TestAServerOnPostgresUsesTheClockOfTheDatabase(t *testing.T) {
-	t.Parallel()
 	if !dbtest.Postgres() {
 		t.Skip("SQLite uses the clock of the server")
 	}

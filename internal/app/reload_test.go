@@ -50,7 +50,9 @@ func scripted(name, text, more string) string {
 const done = `echo '{"summary":"done","success":true}'`
 
 // serveReloadable serves an instance with this configuration, and for each of
-// the runners an agent of the same name.
+// the runners an agent of the same name. Its tests are not parallel: the marks of
+// agents' processes name the instance of the whole program (see
+// supervise.SetInstance), so each instance would kill the runs of the others.
 func serveReloadable(t *testing.T, toml string, runners ...string) *reloadable {
 	t.Helper()
 	srv := &reloadable{t: t, data: filepath.Join(t.TempDir(), "data"), log: &testkit.Buffer{}}
@@ -181,7 +183,6 @@ func waiting(file, before, after string) string {
 }
 
 func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
-	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	first := scripted("x", waiting(letGo, "begun", `"ended as $NAME"`), `env = {NAME = "first"}`)
 	srv := serveReloadable(t, first, "x")
@@ -214,7 +215,6 @@ func TestARunKeepsTheRunnerThatItStartedWith(t *testing.T) {
 }
 
 func TestAQueuedRunOfARemovedRunnerEndsWithTheReason(t *testing.T) {
-	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	const one = "[runs]\nmax_parallel = 1\n"
 	srv := serveReloadable(t, one+scripted("x", waiting(letGo, "begun", "ended"), ""), "x")
@@ -235,7 +235,6 @@ func TestAQueuedRunOfARemovedRunnerEndsWithTheReason(t *testing.T) {
 }
 
 func TestAReloadOfRunnersIsAllOrNothing(t *testing.T) {
-	t.Parallel()
 	good := "[runs]\nattempts = 2\n" + scripted("x", done, "")
 	srv := serveReloadable(t, good, "x")
 	before := srv.settings.now.Load()
@@ -303,7 +302,6 @@ func TestAReloadOfRunnersIsAllOrNothing(t *testing.T) {
 }
 
 func TestDefinitionsAndThePagesOfRunnersFollowAReload(t *testing.T) {
-	t.Parallel()
 	srv := serveReloadable(t, scripted("x", done, ""), "x", "y")
 	type agents struct {
 		Agents []struct {
@@ -347,7 +345,6 @@ func TestDefinitionsAndThePagesOfRunnersFollowAReload(t *testing.T) {
 }
 
 func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
-	t.Parallel()
 	letGo := filepath.Join(t.TempDir(), "go")
 	srv := serveReloadable(t, scripted("x", waiting(letGo, "begun", `"formerly $API_KEY"`), `env = {API_KEY = "former-secret-1"}`), "x")
 	old := srv.begin("x")
@@ -382,7 +379,6 @@ func TestSecretsOfFormerRunnersAreRedacted(t *testing.T) {
 // TestARunThatStartsDuringAReloadUsesOneRunner checks that no run combines parts of
 // two runners.
 func TestARunThatStartsDuringAReloadUsesOneRunner(t *testing.T) {
-	t.Parallel()
 	folders := map[string]string{}
 	table := func(name string) string {
 		if folders[name] == "" {
