@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// idle is how long a server is idle before its memory is measured.
-const idle = 2 * time.Second
+// idle is how long a server is idle before its memory is measured. It looks every
+// 5 s whether it is quiet, and then returns what its start or a burst left.
+const idle = 8 * time.Second
 
 // measureEmpty starts the server with an empty folder, and measures the time
 // until its first answer, and its memory and disk usage.
