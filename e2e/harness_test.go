@@ -162,9 +162,13 @@ var takenPorts sync.Map
 // is locked until this process ends reserves it across packages.
 func freeAddress(t testing.TB) string {
 	t.Helper()
+	locks := filepath.Join(os.TempDir(), "taskyard-test-ports")
+	if err := os.MkdirAll(locks, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for range 100 {
 		port := 15_000 + rand.IntN(15_000)
-		lock := flock.New(filepath.Join(os.TempDir(), fmt.Sprintf("taskyard-test-port-%d", port)))
+		lock := flock.New(filepath.Join(locks, strconv.Itoa(port)))
 		if _, taken := takenPorts.LoadOrStore(port, lock); taken {
 			continue
 		}
