@@ -156,9 +156,9 @@ func (rx *Rx) LeaseLost() ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' AND r.lease_expires <= ? ORDER BY r.id", rx.Now)
 }
 
-// LastRuns returns the newest ended runs of an agent.
+// LastRuns returns the newest ended runs of an agent, without their prompts.
 func (rx *Rx) LastRuns(agent string, limit int) ([]*task.Run, error) {
-	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_agent WHERE r.agent = ? "+
+	return rx.runs("SELECT "+runBrief+" FROM runs r INDEXED BY runs_agent WHERE r.agent = ? "+
 		"AND r.ended_at IS NOT NULL ORDER BY r.id DESC LIMIT ?", agent, limit)
 }
 

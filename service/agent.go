@@ -141,7 +141,7 @@ func (s *Service) AgentsChanged(ids []string) {
 // to read the rest.
 func (s *Service) KnowsAgent(id string) bool { _, ok := s.agents.Agent(id); return ok }
 
-// LastRuns returns the newest ended runs of an agent.
+// LastRuns returns the newest ended runs of an agent, without their prompts.
 func (s *Service) LastRuns(ctx context.Context, a task.Actor, agent string, limit int) ([]*task.Run, error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return nil, err
