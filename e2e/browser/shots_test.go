@@ -25,6 +25,7 @@ func TestShots(t *testing.T) {
 	if dir == "" {
 		t.Skip("SHOTS_DIR names no folder for the screenshots")
 	}
+	ok(t, os.MkdirAll(dir, 0o755))
 	s := newSample(t)
 	b := s.tab()
 	b.expect("404")
