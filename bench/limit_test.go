@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/testkit"
 )
 
 const few = 40
@@ -13,9 +14,7 @@ const few = 40
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s, err := openStore(t.Context(), t.TempDir(), few)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Error(err)
@@ -38,9 +37,7 @@ func claims(t *testing.T, s *store) int {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return sum
 }
 
@@ -52,9 +49,7 @@ func events(t *testing.T, s *store) int {
 		last = int(id)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return last
 }
 
@@ -63,9 +58,7 @@ func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
 	for _, perTx := range []int{1, 64} {
 		s := newStore(t)
 		n, _, err := s.limit.run(claiming, perTx, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		// The lap ends at the first empty queue. The queues differ by at most one
 		// task, so that at least these are claimed.
 		full := few / owners * owners
@@ -99,9 +92,7 @@ func TestTheLimitDoesTheWorkOfTheStore(t *testing.T) {
 func TestTheLimitUsesTheStatementsOfTheStore(t *testing.T) {
 	t.Parallel()
 	sql, err := recordStatements()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	path := newStore(t).db.Path()
 	t.Run("a statement with a different number of values is refused", func(t *testing.T) {
 		other := sql
@@ -138,9 +129,7 @@ func TestStoreRows(t *testing.T) {
 	t.Parallel()
 	small, large := newStore(t), newStore(t)
 	var out sheet
-	if err := measureStores(t.Context(), &out, []*store{small, large}, 2, 5*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, measureStores(t.Context(), &out, []*store{small, large}, 2, 5*time.Millisecond))
 	t.Run("each row has rate, p99 and share of the limit, and claims are compared", func(t *testing.T) {
 		if len(out.figures) != 4*len(storeRows)+1 {
 			t.Errorf("got %d figures", len(out.figures))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -13,13 +14,9 @@ func TestTheFinisherCompletesEachTask(t *testing.T) {
 	t.Parallel()
 	agent := queues[0]
 	svc, d, err := openService(t.Context(), t.TempDir(), fmt.Sprintf(pullOnly, agent), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer d.Close()
-	if err := inChunks(t.Context(), d, 10, func(tx *db.Tx, _ int) error { return insert(tx, agent) }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, inChunks(t.Context(), d, 10, func(tx *db.Tx, _ int) error { return insert(tx, agent) }))
 	// The first call only claims, and the one that finds the queue empty ends the lap.
 	l, err := drive(1, time.Minute, newFinisher(t.Context(), svc, 1))
 	if err != nil || l.ops != 10 {

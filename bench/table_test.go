@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"taskyard/internal/testkit"
 )
 
 func TestDrive(t *testing.T) {
@@ -63,9 +65,7 @@ func TestFigures(t *testing.T) {
 	t.Run("the table and the JSON show them", func(t *testing.T) {
 		var table, text strings.Builder
 		rep := newReport(&s)
-		if err := errors.Join(rep.print(&table), rep.writeJSON(&text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, errors.Join(rep.print(&table), rep.writeJSON(&text)))
 		var back report
 		if err := json.Unmarshal([]byte(text.String()), &back); err != nil || back.Figures[1].Must != 15 || back.Figures[1].Verdict != "MISS" {
 			t.Errorf("%v: %s", err, text.String())

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -80,9 +81,7 @@ func TestDefinitionsAreCheckedWithoutAServer(t *testing.T) {
 		}
 	})
 	t.Run("a file in the folder of an instance is checked with its configuration", func(t *testing.T) {
-		if err := os.Mkdir(filepath.Join(dir, "agents"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Mkdir(filepath.Join(dir, "agents"), 0o700))
 		inside := file("agents/inside.md", "---\ndescription: runs\ntools: Read\nrunner: mine\n---\nRun.\n")
 		if out, _, code := do(t, "", "agent", "check", inside); code != exitOK || !strings.HasPrefix(out, "✓ ") {
 			t.Errorf("%d %s", code, out)
@@ -122,9 +121,7 @@ func TestTheCheckWarnsAboutReviewersWhoCannotVote(t *testing.T) {
 	dir := t.TempDir()
 	must(t, "", "token", "create", "--data", dir, "--scope", "admin")
 	text := "---\ndescription: reads\ntools: Read\nrunner: none\nreview: {from: [reviewer, myra]}\n---\nRead.\n"
-	if err := os.WriteFile(filepath.Join(dir, "agents", "reader.md"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(dir, "agents", "reader.md"), []byte(text), 0o600))
 	said := must(t, "", "check", "--data", dir)
 	if !strings.Contains(said, "agent reader: warning: review.from[1]: no reviewer or admin is called myra") ||
 		!strings.Contains(said, "0 invalid") {

@@ -52,9 +52,7 @@ func files(t *testing.T, dir string) map[string]string {
 		list[p] = string(b)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return list
 }
 
@@ -153,14 +151,10 @@ func TestABackupListsItsContents(t *testing.T) {
 	must(t, "", "backup", "--data", s.data, file)
 	s.kill()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer f.Close()
 	a, err := archive.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer a.Close()
 	m := a.Manifest
 	if m.Schema < 1 || m.Instance == "" || m.LogEnd == "" || m.Version == "" || m.Runs || !m.Has("taskyard.db") || m.Created.IsZero() {
@@ -172,9 +166,7 @@ func TestABackupListsItsContents(t *testing.T) {
 	// Other programs can read it too.
 	installed(t, "zstd", "apt-get install zstd")
 	out, err := exec.CommandContext(t.Context(), "tar", "--zstd", "-xOf", file, "manifest.json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	var same archive.Manifest
 	if err := json.Unmarshal(out, &same); err != nil || same.LogEnd != m.LogEnd {
 		t.Errorf("tar lists %s, %v", out, err)
@@ -186,14 +178,10 @@ func TestABackupListsItsContents(t *testing.T) {
 func damage(t *testing.T, b []byte, i int) (at int, bad []byte) {
 	t.Helper()
 	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer z.Close()
 	content, err := z.DecodeAll(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for ; i < len(b); i++ {
 		bad = bytes.Clone(b)
 		bad[i] ^= 0x55
@@ -310,9 +298,7 @@ func plainCopy(t *testing.T, data string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "copy.db")
 	d, err := sql.Open("sqlite3", "file:"+app.DBPath(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer d.Close()
 	if _, err := d.ExecContext(t.Context(), "VACUUM INTO ?", file); err != nil {
 		t.Fatal(err)
@@ -345,9 +331,7 @@ func TestFilesWithUnsafeNamesAreLeftOutOfABackup(t *testing.T) {
 	s.kill()
 	odd := []string{"manifest.json", "odd\nname"}
 	for _, name := range odd {
-		if err := os.WriteFile(filepath.Join(s.data, name), []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(filepath.Join(s.data, name), []byte("mine"), 0o600))
 	}
 	file := filepath.Join(t.TempDir(), "a.tar.zst")
 	must(t, "", "backup", "--data", s.data, file)

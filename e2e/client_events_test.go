@@ -77,9 +77,7 @@ func TestEventsAreFollowedAcrossARestart(t *testing.T) {
 	docs, stopDocs := a.follow(t, "--json", "--after", "0")
 	seen := map[task.ID]int{}
 	read := func() (e task.Event) {
-		if err := json.Unmarshal([]byte(nextLine(t, docs, "")), &e); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, json.Unmarshal([]byte(nextLine(t, docs, "")), &e))
 		if seen[e.ID]++; seen[e.ID] > 1 {
 			t.Errorf("got event %d %d times", e.ID, seen[e.ID])
 		}

@@ -313,9 +313,7 @@ func TestRunsAreSeenDecidedAndAwaited(t *testing.T) {
 func leaves(t *testing.T) (paths [][]string) {
 	t.Helper()
 	k, err := kong.New(&cmd.Commands{}, kong.ExplicitGroups(cmd.Groups))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, n := range k.Model.Leaves(true) {
 		if n.ClosestGroup().Key == "work" || n.Name == "completion" {
 			paths = append(paths, strings.Fields(n.Path()))

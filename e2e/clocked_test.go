@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskyard/internal/cmd"
+	"taskyard/internal/testkit"
 	"taskyard/runner/supervise"
 )
 
@@ -43,8 +44,6 @@ func clocked(t *testing.T, s *server) (ahead func(time.Duration)) {
 	s.program = []string{self, clockedArg, file}
 	return func(d time.Duration) {
 		put(t, file+".new", d.String())
-		if err := os.Rename(file+".new", file); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Rename(file+".new", file))
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"taskyard/internal/testkit"
 )
 
 // composed is the part of a Compose file that a test checks.
@@ -29,9 +31,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 	const folder = "packaging/cluster/"
 	text := read(t, folder+"compose.yaml")
 	var all composed
-	if err := yaml.Unmarshal([]byte(text), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, yaml.Unmarshal([]byte(text), &all))
 	given := regexp.MustCompile(`\$\{([A-Z_]+)[^}]*\}`)
 	values := map[string]string{"TASKYARD_SITE": "tasks.example.org", "TZ": "Europe/Berlin", "TASKYARD_IMAGE": "taskyard"}
 	caddy := all.Services["caddy"].Environment

@@ -169,9 +169,7 @@ func TestServersOnOneDatabase(t *testing.T) {
 		}()
 		testkit.Eventually(t, "the signup waits", func() bool {
 			answer, err := http.Get(all[0].url() + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			defer answer.Body.Close()
 			text, err := io.ReadAll(answer.Body)
 			return err == nil && bytes.Contains(text, []byte("taskyard_signups_waiting 1\n"))
@@ -227,9 +225,7 @@ func TestAnUnreachableDatabaseIsNamedOnlyInTheLog(t *testing.T) {
 	k := newCluster(t, 1)
 	s := k.servers[0]
 	s.start()
-	if err := k.postgres.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, k.postgres.End())
 	for _, path := range []string{"/readyz", "/api/tasks"} {
 		r := answerTo(t, http.DefaultClient, newRequest(t.Context(), http.MethodGet, s.url()+path, "ty_guessed", ""))
 		if r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "user=taskyard") {

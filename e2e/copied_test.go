@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/supervise"
 )
 
@@ -60,9 +61,7 @@ func TestACopyBesideItsRunningOriginal(t *testing.T) {
 	}
 	c.term()
 	moved := filepath.Join(t.TempDir(), "data")
-	if err := os.Rename(c.data, moved); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Rename(c.data, moved))
 	c.data = moved
 	c.start()
 	if kept := c.id(); kept != id {
@@ -93,9 +92,7 @@ func (c *crashServer) longLivedProcesses(runs []string) (pids []string) {
 // meanwhile: no checkpoint occurs between the database and its WAL.
 func (s *server) copied() string {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.NoError(s.t, s.cmd.Process.Signal(syscall.SIGSTOP))
 	defer func() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }()
 	return copyFolder(s.t, s.data)
 }

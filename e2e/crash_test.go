@@ -197,21 +197,13 @@ func TestAServerWaitsForTheRemainsOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	dead := exec.CommandContext(t.Context(), "true")
-	if err := dead.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, dead.Run())
 	s.file("taskyard.db.lock", fmt.Sprintln(dead.Process.Pid))
 	lock, err := os.Open(filepath.Join(s.data, "taskyard.db.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
+	testkit.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	time.AfterFunc(200*time.Millisecond, func() { _ = lock.Close() })
 	time.AfterFunc(400*time.Millisecond, func() { _ = socket.Close() })
 	s.start()
@@ -224,9 +216,7 @@ func TestAnAddressInUseIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer socket.Close()
 	if _, errs, code := s.command("", "serve", "--listen", s.address); code != exitRefused ||
 		!strings.Contains(errs, "is in use by another program") {
@@ -241,9 +231,7 @@ func TestADeletedDatabaseIsNoticed(t *testing.T) {
 	token := s.token("--scope", "admin")
 	api := s.api(token)
 	made := call[task.Task](t, api, "POST", "/api/tasks", map[string]any{"title": "Here", "owner": "general-purpose"})
-	if err := os.Remove(filepath.Join(s.data, "taskyard.db")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Remove(filepath.Join(s.data, "taskyard.db")))
 	refused := func(method, path string, in any) bool {
 		var r *client.ResponseError
 		err := api.Do(t.Context(), method, path, in, nil)
@@ -282,8 +270,6 @@ func memoryKiB(t testing.TB, pid int, line string) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(read(t, fmt.Sprintf("/proc/%d/status", pid)), line)
 	n, err := strconv.Atoi(strings.Fields(rest)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return n
 }

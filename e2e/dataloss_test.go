@@ -31,9 +31,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			s, person := newBuiltinServer(t, "openai", m)
 			above, elsewhere := filepath.Dir(s.data), t.TempDir()
 			link := filepath.Join(above, "link")
-			if err := os.Symlink(elsewhere, link); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.Symlink(elsewhere, link))
 			s.file("agents/digger.md", "---\nname: digger\ndescription: For tests.\ntools: grep\nworkspace: "+
 				filepath.Join(s.data, tt.workspace)+"\n---\nYou look.\n")
 			var digger task.Agent
@@ -43,9 +41,7 @@ func TestNoRunMakesTheServerLoseItsLocks(t *testing.T) {
 			if tt.later != "" {
 				if err := os.Remove(link); err == nil {
 					err = os.Symlink(filepath.Join(s.data, tt.later), link)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.NoError(t, err)
 				}
 			}
 			reason := ""

@@ -22,9 +22,7 @@ func startCopy(t *testing.T, from, to string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary(t), "db", "copy", "--from", from, "--to", to)
 	cmd.Stdout, cmd.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testkit.StartTied(cmd))
 	return cmd
 }
 
@@ -111,17 +109,13 @@ func isNotEmpty(cmd *exec.Cmd) bool {
 func database(t *testing.T, p *testkit.PostgresServer, name string) string {
 	t.Helper()
 	d, err := sql.Open("pgx", p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer d.Close()
 	if _, err := d.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	u.Path = "/" + name
 	return u.String()
 }

@@ -63,9 +63,7 @@ func newDelegates(t *testing.T, boss string) (*server, *client.Client) {
 	conf := "[runs]\nmax_parallel = 1\nattempts = 1\n[approval]\npolicy = \"never\"\n[task_tool]\nenable_verbose_logging = true\n"
 	agent := func(name string, command ...string) {
 		list, err := json.Marshal(command)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		conf += fmt.Sprintf("[runners.%s]\nkind = \"command\"\ncommand = %s\n", name, list)
 		s.file("agents/"+name+".md", "---\nname: "+name+"\ndescription: For tests.\ntools: read, task\nrunner: "+name+"\n---\nWork.\n")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"taskyard/internal/config"
+	"taskyard/internal/testkit"
 )
 
 // addKeys adds the dotted names of the keys of a table to names; for a table of
@@ -85,9 +86,7 @@ func TestTheDocsNameTheKeysThatNeedARestart(t *testing.T) {
 	names := map[string]bool{}
 	addKeys(reflect.TypeFor[config.Config](), "", names)
 	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": t.TempDir()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, s := range c.Settings() {
 		delete(names, s.Key)
 	}

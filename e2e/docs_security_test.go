@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // asvs is the number of requirements of levels 1 and 2 in each section of ASVS 5.0.0,
@@ -85,8 +87,6 @@ func testNames(t *testing.T) map[string]bool {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return names
 }

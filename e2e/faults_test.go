@@ -143,22 +143,16 @@ func TestDamageIsNoticedWhileTheServerRuns(t *testing.T) {
 	s.start()
 	path := filepath.Join(s.data, "taskyard.db")
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	fi, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	rubbish := []byte(strings.Repeat("\xff", 4096))
 	for at := int64(64 * 4096); at < fi.Size(); at += 4096 {
 		if _, err := f.WriteAt(rubbish, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, f.Close())
 	testkit.Eventually(t, "the damage is noticed", func() bool {
 		for id := range 60 {
 			err := api.Do(t.Context(), "GET", "/api/tasks/"+task.ID(id+1).String(), nil, nil)

@@ -17,9 +17,7 @@ func TestAServerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "serve")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	s.errs = w
 	s.start()
 	_, _ = w.Close(), r.Close() // the reader of its log is gone: the next line cannot be written
@@ -50,9 +48,7 @@ func TestAWorkerOutlivesItsTerminal(t *testing.T) {
 	w := srv.work("--labels", "gpu")
 	tk := srv.create()
 	srv.await(tk.ID, "running|working|1|1")
-	if err := w.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, w.Process.Signal(syscall.SIGHUP))
 	srv.release()
 	srv.await(tk.ID, "completed|ended|1|1")
 }
@@ -63,9 +59,7 @@ func TestASlowBodyDoesNotDelayAStop(t *testing.T) {
 	s.start()
 	c := s.api(s.token("--scope", "operate"))
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer conn.Close()
 	if _, err := fmt.Fprintf(conn, "POST /api/tasks HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: "+
 		"application/json\r\nContent-Length: 1000\r\n\r\n{", s.address, c.Token); err != nil {

@@ -140,9 +140,7 @@ func newServer(t testing.TB, args ...string) *server {
 func newProcess(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, args: args, data: filepath.Join(t.TempDir(), "data"), address: freeAddress(t), log: &testkit.Buffer{}}
-	if err := os.MkdirAll(filepath.Join(s.data, "agents"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.MkdirAll(filepath.Join(s.data, "agents"), 0o700))
 	t.Cleanup(func() {
 		s.kill()
 		// Without their server, the shims end the processes that they supervise.
@@ -181,9 +179,7 @@ func freeAddress(t testing.TB) string {
 		if err != nil {
 			continue
 		}
-		if err := ln.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, ln.Close())
 		return address
 	}
 	t.Fatal("no port is free")
@@ -194,9 +190,7 @@ func freeAddress(t testing.TB) string {
 func read(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return string(b)
 }
 
@@ -207,9 +201,7 @@ func put(t testing.TB, path, text string) string {
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return path
 }
 
@@ -230,9 +222,7 @@ func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {
 	t.Helper()
 	log := &testkit.Buffer{}
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := testkit.StartTied(cmd); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, testkit.StartTied(cmd))
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -247,9 +237,7 @@ func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {
 func testBinary(t testing.TB) string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return self
 }
 
@@ -366,9 +354,7 @@ func (s *server) term() int {
 // sendHUP makes the server reload its configuration.
 func (s *server) sendHUP() {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.NoError(s.t, s.cmd.Process.Signal(syscall.SIGHUP))
 }
 
 func (s *server) url() string {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // response is a complete response to a request.
@@ -49,9 +51,7 @@ func exchange(c *http.Client, req *http.Request) (response, error) {
 func answerTo(t testing.TB, c *http.Client, req *http.Request) response {
 	t.Helper()
 	r, err := exchange(c, req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return r
 }
 

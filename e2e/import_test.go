@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"taskyard/internal/client"
+	"taskyard/internal/testkit"
 )
 
 func wants(t *testing.T, text string, words ...string) {
@@ -91,9 +92,7 @@ func TestImportsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	huge := put(t, filepath.Join(dir, "huge.json"), "{")
-	if err := os.Truncate(huge, 1<<30); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Truncate(huge, 1<<30))
 	owner := put(t, filepath.Join(dir, "owner.json"),
 		`{"tasks":[{"id":"1","title":"a\u001b[2J","owner":"no\u001b[2Jbody","status":"active"}],"nextId":2}`)
 	tests := []struct {
@@ -152,9 +151,7 @@ func TestImportWhileTheServerRuns(t *testing.T) {
 	var page struct {
 		Tasks []struct{ ID, Title string }
 	}
-	if err := api.Do(t.Context(), "GET", "/api/tasks", nil, &page); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, api.Do(t.Context(), "GET", "/api/tasks", nil, &page))
 	if fmt.Sprint(page.Tasks) != "[{3 Write the docs} {4 Sub}]" {
 		t.Errorf("got %v", page.Tasks)
 	}

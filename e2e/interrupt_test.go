@@ -20,14 +20,10 @@ func TestCtrlCEndsACommandThatWaitsForInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe.md")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	held := func(t *testing.T) { // a writer that writes nothing
 		f, err := os.OpenFile(pipe, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		t.Cleanup(func() { _ = f.Close() })
 	}
 	interrupted := func(t *testing.T, args ...string) (string, int) {
@@ -64,9 +60,7 @@ func TestCtrlCEndsACommandThatWaitsForInput(t *testing.T) {
 	}
 	t.Run("a pipe without a writer is an empty definition", func(t *testing.T) {
 		lone := filepath.Join(dir, "lone.md")
-		if err := syscall.Mkfifo(lone, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, syscall.Mkfifo(lone, 0o600))
 		if out, _, code := do(t, "", "agent", "check", lone); code != exitRefused || !strings.HasPrefix(out, "✗ ") {
 			t.Errorf("%d %q", code, out)
 		}

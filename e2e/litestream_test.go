@@ -73,9 +73,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	if strings.Contains(s.log.String(), `"level":"ERROR"`) || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("errors of the server or of litestream:\n%s\n%s", s.log.Tail(3000), log.Tail(3000))
 	}
-	if err := replicate.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, replicate.Process.Signal(syscall.SIGTERM))
 	if said := must(t, "", "check", "--data", other.data); !strings.Contains(said, "hash chain unbroken") {
 		t.Errorf("got %s", said)
 	}

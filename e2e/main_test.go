@@ -77,9 +77,7 @@ func serveInside(t *testing.T, files ...string) *inside {
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	in.first = strings.TrimSpace(first)
 	u, err := url.Parse(in.first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	in.url = "http://" + u.Host
 	in.stop = func() int {
 		cancel()
@@ -109,9 +107,7 @@ type browser struct {
 
 func newBrowser(t testing.TB) *browser {
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return &browser{t, &http.Client{
 		Jar: jar, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -390,9 +386,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 	s.start()
 	api := s.api(s.token("--scope", "operate"))
 	s.makeTasks(api, 5)
-	if err := os.MkdirAll(filepath.Join(s.data, "backups"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.MkdirAll(filepath.Join(s.data, "backups"), 0o700))
 	s.kill()
 	backup := filepath.Join(s.data, "backups", "taskyard-20260101T000000.000.tar.zst")
 	must(t, "", "backup", "--data", s.data, backup)
@@ -407,9 +401,7 @@ func TestACutLogIsNoticed(t *testing.T) {
 		t.Helper()
 		data := copyFolder(t, s.data)
 		d, err := sql.Open("sqlite3", "file:"+app.DBPath(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		defer d.Close()
 		for _, q := range append([]string{"DROP TRIGGER events_delete", "DELETE FROM events WHERE id > (SELECT max(id) - 2 FROM events)"},
 			statements...) {

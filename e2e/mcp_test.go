@@ -111,9 +111,7 @@ func TestMCPBridge(t *testing.T) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer ln.Close()
 	return "http://" + ln.Addr().String()
 }

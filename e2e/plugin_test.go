@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
@@ -84,9 +85,7 @@ func TestTheRegistryEntryWorks(t *testing.T) {
 			EnvironmentVariables []struct{ Name string }
 		}
 	}
-	if err := json.Unmarshal(text, &entry); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(text, &entry))
 	checkRegistryEntry(t, text)
 	p := entry.Packages[0]
 	if entry.Name != "io.github.example/taskyard" || len(entry.Description) > 100 || p.Identifier != "ghcr.io/example/taskyard:v0.1.0" {
@@ -130,9 +129,7 @@ func checkRegistryEntry(t *testing.T, text []byte) {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&entry); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, d.Decode(&entry))
 	matches := func(what, got, pattern string) {
 		t.Helper()
 		if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(got) {
@@ -210,14 +207,10 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 		modeltest.Step{Text: "Task 1 is done."},
 	)
 	repository, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	commands = replaced(commands, "marketplace add ./", "marketplace add "+repository, // Claude Code runs in another folder
 		`claude "`, `claude -p --allowedTools mcp__plugin_taskyard_taskyard --model test-model "`)
-	if err := os.Symlink(program, filepath.Join(bin, "claude")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Symlink(program, filepath.Join(bin, "claude")))
 	home, env := t.TempDir(), ""
 	for line := range strings.Lines(commands) {
 		sh := exec.CommandContext(t.Context(), "sh", "-ec", env+line)

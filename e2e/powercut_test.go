@@ -155,9 +155,7 @@ func TestNoAcknowledgedWriteIsLostInAPowerCut(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	base, recording := t.TempDir(), filepath.Join(t.TempDir(), "recording")
-	if err := os.CopyFS(base, os.DirFS(s.data)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.CopyFS(base, os.DirFS(s.data)))
 	s.env = append(s.env, "LD_PRELOAD="+recorder(t), "RECORD_TO="+recording)
 	s.start()
 	began := recordingSize(t, recording)
@@ -266,9 +264,7 @@ func (s *server) busy(t *testing.T, token, recording string, tasks int) (acks []
 func afterCut(t *testing.T, s *server, base string, disk []diskFile, r *rand.Rand, acks []acked, at int64) (held int) {
 	t.Helper()
 	left := &server{t: t, data: filepath.Join(t.TempDir(), "left")}
-	if err := copyWithout(left.data, base, recorded); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, copyWithout(left.data, base, recorded))
 	for i, name := range recorded {
 		b := disk[i].cut(r)
 		if name == "" || b == nil {

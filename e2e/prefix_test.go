@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -30,9 +31,7 @@ type crawler struct {
 func newCrawler(t *testing.T, s *server, base string, transport http.RoundTripper) *crawler {
 	t.Helper()
 	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	b := newBrowser(t)
 	b.c.Transport = transport
 	if !strings.HasPrefix(s.first, base+"/") {
@@ -48,18 +47,12 @@ func newCrawler(t *testing.T, s *server, base string, transport http.RoundTrippe
 func (c *crawler) get(address string) (body string, status int) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.NoError(c.t, err)
 	res, err := c.client.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.NoError(c.t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 8<<20))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.NoError(c.t, err)
 	if !strings.HasPrefix(res.Request.URL.Path, c.base.Path+"/") {
 		c.t.Errorf("%s redirects out of the prefix, to %s", address, res.Request.URL)
 	}
@@ -76,9 +69,7 @@ var inServer = []string{"value", "content", "data-path", "placeholder", "data-ke
 // links collects the addresses in a page.
 func (c *crawler) links(page, text string) {
 	root, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.NoError(c.t, err)
 	for n := range root.Descendants() {
 		for _, a := range n.Attr {
 			if !strings.HasPrefix(a.Val, "/") || slices.Contains(inServer, a.Key) {

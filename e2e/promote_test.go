@@ -48,13 +48,9 @@ func promote(t *testing.T, synchronous bool) *promotion {
 	if !synchronous {
 		p.holdReplication(t)
 	}
-	if err := primary.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, primary.End())
 	begin := time.Now()
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, standby.Promote())
 	before := p.load.count()
 	testkit.Eventually(t, "tasks are created again", func() bool { return p.load.count() > before })
 	p.took = time.Since(begin)
@@ -74,9 +70,7 @@ func (p *promotion) holdReplication(t *testing.T) {
 		if err == nil {
 			err = syscall.Kill(pid, syscall.SIGSTOP)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 	}
 	before := p.load.count()
 	testkit.Eventually(t, "tasks are created meanwhile", func() bool { return p.load.count() >= before+50 })
@@ -96,9 +90,7 @@ func (l *load) count() int {
 func TestAPromotedSynchronousStandbyHasEveryAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	p := promote(t, true)
-	if err := p.former.Return(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, p.former.Return())
 	for _, s := range p.servers {
 		s.kill()
 		s.start()

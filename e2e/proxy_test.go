@@ -100,9 +100,7 @@ func behind(t *testing.T, p proxy, path string) *proxied {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	srv := &proxied{server: newServer(t, "serve"), pool: certificate(t, cert, key, 1, "localhost"), ca: cert}
 	_, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	srv.public = "localhost:" + port
 	srv.site = "https://" + srv.public + path
 	srv.file("taskyard.toml", fmt.Sprintf("public_url = %q\ntrusted_proxies = [\"127.0.0.1\"]\n[approval]\npolicy = \"never\"\n"+
@@ -185,13 +183,9 @@ func (srv *proxied) board(t *testing.T, b *browser) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.site+"/live?topics=queues", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	res, err := b.c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("for the stream, got status %s", res.Status)

@@ -139,9 +139,7 @@ func TestStory23ARealClientOfTheDocsWorks(t *testing.T) {
 				file := filepath.Join(home, c.config[1])
 				text := strings.ReplaceAll(blockWith(t, "docs/agents.md", c.config[0]), "http://127.0.0.1:8080", s.url())
 				text = strings.Replace(text, "{\n", "{\n"+c.model+"\n", 1)
-				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 				put(t, file, text)
 			}
 			for _, title := range []string{"Ask and hand over", "Complete"} {

@@ -18,9 +18,7 @@ func TestOnlyWhatWasAcceptedIsMerged(t *testing.T) {
 	clone := srv.peopleWork()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	changes := map[string]func(file, branch string){
 		"pushed": func(file, branch string) { // forced, with unreviewed content

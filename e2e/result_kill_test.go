@@ -28,9 +28,7 @@ func (srv *projectServer) peopleWork() (clone string) {
 	srv.kill()
 	srv.start()
 	testkit.Git(srv.t, srv.repo, "checkout", "-q", "main")
-	if err := os.WriteFile(filepath.Join(srv.repo, "greeting.txt"), []byte("hello\n"), 0o644); err != nil {
-		srv.t.Fatal(err)
-	}
+	testkit.NoError(srv.t, os.WriteFile(filepath.Join(srv.repo, "greeting.txt"), []byte("hello\n"), 0o644))
 	testkit.Git(srv.t, srv.repo, "add", "-A")
 	testkit.Git(srv.t, srv.repo, "commit", "-qm", "Greet")
 	clone = filepath.Join(srv.t.(*testing.T).TempDir(), "clone")
@@ -45,9 +43,7 @@ func (srv *projectServer) pushed(clone string, tk *task.Task, from string, files
 	branch := taskBranch(tk)
 	testkit.Git(srv.t, clone, "checkout", "-qb", branch, "origin/"+from)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644); err != nil {
-			srv.t.Fatal(err)
-		}
+		testkit.NoError(srv.t, os.WriteFile(filepath.Join(clone, name), []byte(text), 0o644))
 	}
 	testkit.Git(srv.t, clone, "add", "-A")
 	testkit.Git(srv.t, clone, "commit", "-qm", tk.Title)

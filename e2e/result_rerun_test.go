@@ -54,9 +54,7 @@ func TestAKillDuringARepeatedCheckKeepsTheResult(t *testing.T) {
 func countProcesses(t *testing.T, command string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err == nil && strings.TrimSuffix(strings.ReplaceAll(string(b), "\x00", " "), " ") == command {

@@ -40,9 +40,7 @@ func buildNextVersion(t *testing.T) func() string {
 		put(t, file, "-- +goose Up\nALTER TABLE tasks ADD COLUMN next_version "+kind+" NOT NULL DEFAULT 0;\n"+
 			"CREATE INDEX tasks_next_version ON tasks (next_version) WHERE next_version > 0;\n")
 		to, err := filepath.Abs(filepath.Join(folder, "9000_next_version.sql"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		replace[to] = file
 	}
 	var program string

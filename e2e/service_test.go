@@ -29,9 +29,7 @@ func newManager(t testing.TB) *manager {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &manager{t, conn, path}
 }
@@ -39,15 +37,11 @@ func newManager(t testing.TB) *manager {
 // next returns the next datagram, without those of the watchdog unless one is wanted.
 func (m *manager) next(watchdog bool) string {
 	m.t.Helper()
-	if err := m.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.NoError(m.t, m.conn.SetReadDeadline(time.Now().Add(patience)))
 	b := make([]byte, 4096)
 	for {
 		n, err := m.conn.Read(b)
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		testkit.NoError(m.t, err)
 		if text := string(b[:n]); (text == "WATCHDOG=1") == watchdog {
 			return text
 		}
@@ -94,9 +88,7 @@ func TestTheServiceManagerIsNotified(t *testing.T) {
 		}
 	})
 	t.Run("a stop", func(t *testing.T) {
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if got := m.next(false); !strings.HasPrefix(got, "STOPPING=1\nSTATUS=Stopping") {
 			t.Errorf("got %q", got)
 		}
@@ -117,14 +109,10 @@ func TestASocketOfTheServiceManagerIsServed(t *testing.T) {
 				address = filepath.Join(t.TempDir(), "s")
 			}
 			ln, err := (&net.ListenConfig{}).Listen(t.Context(), network, address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			defer ln.Close()
 			f, err := ln.(interface{ File() (*os.File, error) }).File()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			defer f.Close()
 			if at = "http://" + ln.Addr().String(); network == "unix" {
 				at = "unix:" + address
@@ -163,9 +151,7 @@ func TestAUnixSocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	socket, run := filepath.Join(dir, "s"), filepath.Join(dir, "run")
-	if err := os.Mkdir(run, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Mkdir(run, 0o755))
 	s := newServer(t, "serve")
 	s.address, s.env = "unix:"+socket, []string{"RUNTIME_DIRECTORY=" + run}
 	s.file("taskyard.toml", "[runners.script]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \""+binary(t)+" whoami\"]\n")
@@ -174,9 +160,7 @@ func TestAUnixSocket(t *testing.T) {
 	mode := func() os.FileMode {
 		t.Helper()
 		fi, err := os.Lstat(socket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		return fi.Mode()
 	}
 	if got := mode(); got != os.ModeSocket|0o660 {

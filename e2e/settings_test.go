@@ -35,9 +35,7 @@ func TestSettingsOfARunningServer(t *testing.T) {
 		return c.Do(t.Context(), http.MethodPatch, "/api/settings", map[string]any{"set": set, "reset": reset}, nil)
 	}
 	t.Run("a change applies immediately and is written to the file", func(t *testing.T) {
-		if err := patch(map[string]string{"claims.lease": "7h", "backup.cron": "0 4 2 2 *"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, patch(map[string]string{"claims.lease": "7h", "backup.cron": "0 4 2 2 *"}))
 		if got := toml(); got != "# kept\n[backup]\ncron = \"0 4 2 2 *\" # once\n\n[claims]\nlease = \"7h\"\n" {
 			t.Errorf("file:\n%s", got)
 		}

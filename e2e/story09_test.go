@@ -50,9 +50,7 @@ func (s *server) tool(token, name string, args map[string]any) {
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": name, "arguments": args},
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.NoError(s.t, err)
 	req := newRequest(s.t.Context(), http.MethodPost, s.url()+"/mcp", token, string(b))
 	req.Header.Set("MCP-Protocol-Version", "2025-06-18")
 	r := answerTo(s.t, http.DefaultClient, req)

@@ -31,9 +31,7 @@ func holdOpen(t *testing.T, s *server, token, agent string) heldOpen {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url()+"/api/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "text/event-stream")
 	res, err := http.DefaultClient.Do(req)
@@ -101,9 +99,7 @@ func TestStory12(t *testing.T) {
 	revoke := func(where string, args ...any) {
 		t.Helper()
 		id := srv.rows("SELECT id FROM tokens WHERE "+where, args...)[0]
-		if err := admin.Do(t.Context(), http.MethodDelete, "/api/tokens/"+id, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, admin.Do(t.Context(), http.MethodDelete, "/api/tokens/"+id, nil, nil))
 	}
 	free := func(owner string) {
 		t.Helper()
@@ -156,9 +152,7 @@ func TestStory12(t *testing.T) {
 		}
 		secret := srv.server.token("--agent", "pull", "--name", "second")
 		h := holdOpen(t, srv.server, secret, "pull")
-		if err := os.Remove(filepath.Join(srv.data, "agents", "pull.md")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Remove(filepath.Join(srv.data, "agents", "pull.md")))
 		h.end(t)
 		srv.file("agents/pull.md", "---\nname: pull\ndescription: A new one.\ntools: read\nrunner: none\n---\nWork.\n")
 		testkit.Eventually(t, "the new agent is known", func() bool {

@@ -39,12 +39,8 @@ func steps(few ...int) func(yield func(int) bool) {
 func copyFolder(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.CopyFS(to, os.DirFS(from)))
+	testkit.NoError(t, os.Chmod(to, 0o700))
 	return to
 }
 
@@ -52,9 +48,7 @@ func copyFolder(t testing.TB, from string) string {
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -106,9 +100,7 @@ func describeInstance(t *testing.T, data string) string {
 func titles(t *testing.T, data string) int {
 	t.Helper()
 	rows, err := readRows(app.DBPath(data), "SELECT title FROM tasks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return len(rows)
 }
 
@@ -194,26 +186,18 @@ func TestStory14Migration(t *testing.T) {
 	needsStrace(t)
 	// An instance of the first version, with some data.
 	dir := filepath.Join(t.TempDir(), "data")
-	if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.MkdirAll(filepath.Join(dir, "agents"), 0o700))
 	old, err := sql.Open("sqlite3", "file:"+app.DBPath(dir)+"?_journal_mode=WAL")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	first, err := goose.NewProvider(goose.DialectSQLite3, old, os.DirFS("db/migrations"), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	if _, err := first.UpTo(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := old.ExecContext(t.Context(), "INSERT INTO settings (key, value) VALUES ('mine', 'kept')"); err != nil {
 		t.Fatal(err)
 	}
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, old.Close())
 	for n := range steps(1, 2, 4, 8, 16, 30, 60, 100, 150, 200, 300) {
 		data := copyFolder(t, dir)
 		killed := killedAt(t, storing, n, "token", "create", "--scope", "read", "--data", data)

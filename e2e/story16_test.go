@@ -36,9 +36,7 @@ func fill(t *testing.T, dir string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "ballast")
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer f.Close()
 	for _, size := range []int{1 << 20, 4096, 1} {
 		for err == nil {

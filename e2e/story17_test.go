@@ -108,9 +108,7 @@ func TestStory17FilesDeletedUnderTheServer(t *testing.T) {
 func remove(t *testing.T, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
-		if err := os.Remove(p); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Remove(p))
 	}
 }
 
@@ -137,9 +135,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	folder := func(t *testing.T) string {
 		t.Helper()
 		dir := filepath.Join(t.TempDir(), "other")
-		if err := os.MkdirAll(filepath.Join(dir, "agents"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Join(dir, "agents"), 0o700))
 		return dir
 	}
 	t.Run("the same folder", func(t *testing.T) { second(t, s.data) })
@@ -149,16 +145,12 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	})
 	t.Run("a link to the folder", func(t *testing.T) {
 		link := filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(s.data, link); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Symlink(s.data, link))
 		second(t, link)
 	})
 	t.Run("a symbolic link to the file", func(t *testing.T) {
 		dir := folder(t)
-		if err := os.Symlink(database, filepath.Join(dir, "taskyard.db")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Symlink(database, filepath.Join(dir, "taskyard.db")))
 		second(t, dir)
 	})
 	t.Run("a hard link: both servers report it, and the first continues after it is removed", func(t *testing.T) {
@@ -184,9 +176,7 @@ func TestStory17OtherNamesOfTheDatabase(t *testing.T) {
 	})
 	t.Run("a dangling link is reported, and no database is created", func(t *testing.T) {
 		dir := folder(t)
-		if err := os.Symlink("/nowhere/taskyard.db", filepath.Join(dir, "taskyard.db")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Symlink("/nowhere/taskyard.db", filepath.Join(dir, "taskyard.db")))
 		if _, errs, code := do(t, "", "serve", "--data", dir, "--listen", "127.0.0.1:0"); code != exitRefused ||
 			!strings.Contains(errs, "link to /nowhere/taskyard.db") {
 			t.Errorf("exit code %d, %s", code, errs)

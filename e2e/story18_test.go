@@ -24,9 +24,7 @@ type line struct {
 func newLine(t *testing.T, to string) *line {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	l := &line{ln: ln, to: to, conns: map[net.Conn]bool{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {

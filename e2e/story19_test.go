@@ -40,9 +40,7 @@ func fillLarge(t *testing.T, s *server, comments, lines, small int) (inst largeI
 	ctx, quiet := context.Background(), slog.New(slog.DiscardHandler)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 	}
 	c, _, err := config.Load(config.LoadOptions{Flags: map[string]string{"data": s.data}})
 	must(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/task"
 )
@@ -150,9 +151,7 @@ func bridgeOfDocs(t *testing.T, s *server, agent string) docsClient {
 			Env     map[string]string `json:"env"`
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"command": "taskyard"`)), &settings); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"command": "taskyard"`)), &settings))
 	set := settings.Servers["taskyard"]
 	token := s.token("--agent", agent, "--name", agent)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(binary(t)), set.Command), set.Args...)
@@ -172,9 +171,7 @@ func httpOfDocs(t *testing.T, s *server, agent string) docsClient {
 			Headers map[string]string `json:"headers"`
 		} `json:"mcpServers"`
 	}
-	if err := json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"httpUrl"`)), &settings); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal([]byte(blockWith(t, "docs/agents.md", `"httpUrl"`)), &settings))
 	set := settings.Servers["taskyard"]
 	header := os.Expand(set.Headers["Authorization"], func(string) string { return s.token("--agent", agent, "--name", agent) })
 	return mcpOfDocs(t, agent, &mcp.StreamableClientTransport{
@@ -194,9 +191,7 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func mcpOfDocs(t *testing.T, agent string, by mcp.Transport) docsClient {
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "docs", Version: "1"}, nil).Connect(t.Context(), by, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	tool := func(name string, more map[string]any) func(string) string {
 		return func(id string) string {

@@ -12,6 +12,7 @@ import (
 	"taskyard/db"
 	"taskyard/internal/app"
 	"taskyard/internal/archive"
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -119,9 +120,7 @@ func containsAll(rows, all []string) bool {
 func execute(t *testing.T, path, query string) {
 	t.Helper()
 	d, err := sql.Open("sqlite3", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer d.Close()
 	if _, err := d.ExecContext(t.Context(), query); err != nil {
 		t.Fatal(err)
@@ -135,9 +134,7 @@ func TestACommandLeavesTheDatabaseOfARunningServerOfAnEarlierVersion(t *testing.
 	data := filepath.Join(t.TempDir(), "data")
 	must(t, "", "restore", "--data", data, filepath.Join(upgrades, "schema-26.tar.zst"))
 	lock, err := db.AcquireLock(app.DBPath(data)) // as the server of that version
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, args := range [][]string{{"token", "list"}, {"check"}, {"export", filepath.Join(t.TempDir(), "out")}} {
 		_, errs, code := do(t, "", append(args, "--data", data)...)
 		if code != exitRefused || !strings.Contains(errs, "from schema 26 to ") || !strings.Contains(errs, "restart the server") {
@@ -147,9 +144,7 @@ func TestACommandLeavesTheDatabaseOfARunningServerOfAnEarlierVersion(t *testing.
 	if got := schemaVersion(t, app.DBPath(data)); got != "26" {
 		t.Errorf("the database has schema %s", got)
 	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, lock.Release())
 	_, errs, code := do(t, "", "token", "list", "--data", data)
 	if code != 0 || !strings.Contains(errs, "migrating the database") {
 		t.Errorf("without a server: exit code %d, %s", code, errs)
@@ -202,14 +197,10 @@ func TestABackupOfANewerVersionIsRefused(t *testing.T) {
 func TestInstancesOfEarlierVersionsAreIntact(t *testing.T) {
 	t.Parallel()
 	list, err := filepath.Glob(filepath.Join(upgrades, "*.tar.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, file := range list {
 		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		defer f.Close()
 		a, err := archive.NewReader(f)
 		if err != nil {

@@ -57,9 +57,7 @@ func (s *server) inject(calls, effect string) (end func()) {
 	pid := s.cmd.Process.Pid
 	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), "strace", "-f", "-qq", "-o", "/dev/null",
 		"-e", "trace="+calls, "-e", "inject="+calls+":"+effect, "-p", fmt.Sprint(pid))
-	if err := testkit.StartTied(cmd); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.NoError(s.t, testkit.StartTied(cmd))
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	testkit.EventuallyWithin(s.t, 20*time.Second, "strace traces every thread", func() bool { return traced(pid) })

@@ -26,9 +26,7 @@ func TestCommandsAcceptVariablesOfClientsAndRuns(t *testing.T) {
 		"internal/client/*.go", "runner/*.go", "runner/*/*.go", "runner/*/*/*.go", "internal/worker/*.go", "internal/cmd/*.go",
 	} {
 		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue

@@ -34,9 +34,7 @@ import (
 func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	c := &x509.Certificate{
 		SerialNumber:          big.NewInt(serial),
 		Subject:               pkix.Name{CommonName: names[0]},
@@ -50,13 +48,9 @@ func certificate(t testing.TB, certFile, keyFile string, serial int64, names ...
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	for file, b := range map[string][]byte{certFile: text, keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})} {
 		put(t, file, string(b))
@@ -80,9 +74,7 @@ func dialTo(address string, c *tls.Config) *http.Transport {
 func certificateSerial(t *testing.T, address string, c *tls.Config) int64 {
 	t.Helper()
 	conn, err := (&tls.Dialer{Config: c}).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer conn.Close()
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
@@ -120,9 +112,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 	t.Run("with cookies and headers for https", func(t *testing.T) {
 		b.setUp(s.first, site)
 		res, err := b.c.Get(site + "/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		_ = res.Body.Close()
 		if res.StatusCode != http.StatusOK || res.Header.Get("Strict-Transport-Security") == "" || res.ProtoMajor != 2 {
 			t.Errorf("got %s %s, %v", res.Proto, res.Status, res.Header)
@@ -133,14 +123,10 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 			{"GET", "/tasks/1?a=b", site + "/tasks/1?a=b"}, {"GET", "//evil.example/x", site + "//evil.example/x"}, {"POST", "/login", ""},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+plain+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			req.Host = "evil.example"
 			res, err := (&http.Transport{}).RoundTrip(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			_ = res.Body.Close()
 			if got := res.Header.Get("Location"); got != c.to {
 				t.Errorf("%s %s: got location %q, want %q", c.method, c.path, got, c.to)
@@ -174,9 +160,7 @@ func TestTheServerSpeaksTLS(t *testing.T) {
 func nameServer(t *testing.T) (address string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = ln.Close() })
 	go func() {
 		for {
@@ -228,9 +212,7 @@ func answerName(conn net.Conn) error {
 func addressPort(t *testing.T, address string) json.Number {
 	t.Helper()
 	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return json.Number(port)
 }
 
@@ -262,9 +244,7 @@ func (s *server) obtainsItsCertificate(t *testing.T, ports map[string]json.Numbe
 		"listenAddress": directory, "managementListenAddress": freeAddress(t), "certificate": cert, "privateKey": key,
 		"httpPort": ports["httpPort"], "tlsPort": ports["tlsPort"], "ocspResponderURL": "",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	put(t, filepath.Join(dir, "pebble.json"), string(conf))
 	cmd := exec.CommandContext(t.Context(), pebble, "-config", filepath.Join(dir, "pebble.json"), "-dnsserver", nameServer(t))
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")

@@ -185,9 +185,7 @@ func TestChangesOfAnInterruptedRunAreKept(t *testing.T) {
 		}
 	})
 	t.Run("a run that a server stop interrupted continues in the same folder, and reports everything", func(t *testing.T) {
-		if err := os.Remove(srv.goFile); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Remove(srv.goFile))
 		tk := srv.ask("coder")
 		r := srv.await(tk, "running/working")
 		srv.awaitWrite(r.ID)

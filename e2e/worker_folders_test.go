@@ -19,18 +19,12 @@ func TestAWorkerRemovesTheFoldersOfRunsThatEndedLongAgo(t *testing.T) {
 		"run-3-1/work": long, "tree-4/work": long, "tree-5/git": long, "notes/work": long,
 	} {
 		folder := filepath.Dir(filepath.Join(dir, name))
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(folder, at, at); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+		testkit.NoError(t, os.Chtimes(folder, at, at))
 	}
 	left := func() string {
 		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		var names []string
 		for _, e := range list {
 			names = append(names, e.Name())

@@ -276,9 +276,7 @@ func TestARunOfADeadWorkerIsRetried(t *testing.T) {
 	tk := srv.create()
 	testkit.Eventually(t, "the agent and its child run", func() bool { return srv.programs() >= 3 })
 	srv.await(tk.ID, "running|working|1|1")
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, first.Process.Kill())
 	testkit.Eventually(t, "its programs end with it", func() bool { return srv.programs() == 0 })
 	srv.await(tk.ID, "running|working|1|1")
 	srv.expireLease()
@@ -295,9 +293,7 @@ func (srv *workerServer) expireLease() {
 		driver, source = "pgx", srv.store
 	}
 	d, err := sql.Open(driver, source)
-	if err != nil {
-		srv.t.Fatal(err)
-	}
+	testkit.NoError(srv.t, err)
 	defer d.Close()
 	if _, err := d.ExecContext(srv.t.Context(), "UPDATE runs SET lease_expires = 1 WHERE status = 'running'"); err != nil {
 		srv.t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -164,8 +165,6 @@ func sources(t *testing.T, root string) string {
 		b.Write(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return b.String()
 }

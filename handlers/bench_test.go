@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -112,9 +113,7 @@ func (s *site) fillQueue(b *testing.B, n int) {
 		}()
 	}
 	for range 64 {
-		if err := <-done; err != nil {
-			b.Fatal(err)
-		}
+		testkit.NoError(b, <-done)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"taskyard/internal/testkit"
 )
 
 // decompress returns the uncompressed body of a response.
@@ -19,24 +21,18 @@ func decompress(t *testing.T, coding string, body []byte) string {
 	case "":
 	case "gzip":
 		z, err := gzip.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		r = z
 	case "zstd":
 		z, err := zstd.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		defer z.Close()
 		r = z
 	default:
 		t.Fatalf("got coding %q", coding)
 	}
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return string(b)
 }
 

@@ -44,9 +44,7 @@ func dialFrom(t *testing.T, ip, address string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	c, err := d.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -56,9 +54,7 @@ func canConnect(t *testing.T, ip, address string) bool {
 	t.Helper()
 	c := dialFrom(t, ip, address)
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 	_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n") // if refused, this or the read fails
 	b, err := io.ReadAll(c)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -126,9 +122,7 @@ func TestIdleConnectionsLeaveRoomForOthers(t *testing.T) {
 		})
 		for _, first := range []string{"", "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"} {
 			c := dialFrom(t, "127.0.0.1", address)
-			if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, c.SetDeadline(time.Now().Add(time.Minute)))
 			_, _ = io.WriteString(c, first) // in a slow test it is already closed
 			if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("after %q the connection is still open", first)
@@ -140,9 +134,7 @@ func TestIdleConnectionsLeaveRoomForOthers(t *testing.T) {
 func TestClientAddressGroups(t *testing.T) {
 	t.Parallel()
 	l, err := newConns([]string{"10.0.0.0/8", "fd00::/8"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for address, want := range map[string]string{
 		"127.0.0.1": "", "127.8.0.1": "", "::1": "", "10.2.3.4": "", "fd00::7": "", "::ffff:10.2.3.4": "",
 		"192.0.2.7": "192.0.2.7/32", "::ffff:192.0.2.7": "192.0.2.7/32", "2001:db8:0:1:2::3": "2001:db8:0:1::/64",

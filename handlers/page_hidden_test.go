@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"taskyard/internal/testkit"
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views/ui"
@@ -38,9 +39,7 @@ var readAttr = regexp.MustCompile(`^(title|alt|label|placeholder|content|data-te
 func hiddenOn(t *testing.T, page string) string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for n := range doc.Descendants() {
 		if n.Type == html.TextNode && n.Parent.Data != "textarea" && ui.HiddenCount(n.Data) > 0 {
 			return "<" + n.Parent.Data + "> " + n.Data

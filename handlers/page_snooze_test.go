@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 	"taskyard/views"
 )
@@ -134,14 +135,10 @@ func TestLongInboxesArePagedAndSmall(t *testing.T) {
 func TestSnoozesEndInTheMorningOfThePerson(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	at := func(s string) time.Time {
 		when, err := time.ParseInLocation("2006-01-02 15:04", s, berlin)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		return when
 	}
 	for _, c := range []struct{ now, choice, want string }{

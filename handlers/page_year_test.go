@@ -30,18 +30,14 @@ func yearSite(t testing.TB, size dbfill.Size) (*site, dbfill.Marks) {
 	open := func() *db.DB {
 		return dbtest.Open(t, path, func(o *db.Options) { o.Now, o.Log = clock.Now, quiet })
 	}
-	if err := open().Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, open().Close())
 	agents := map[string]string{}
 	for i := range 16 {
 		agents[fmt.Sprintf("agent-%c", 'a'+i)] = "---\ndescription: does its part of the work\ntools: read, edit, bash\n" +
 			"runner: script\n---\nDo what the task says.\n"
 	}
 	m, err := dbfill.Year(t.Context(), path, size, slices.Sorted(maps.Keys(agents)), clock.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	made := testservice.New(t, testservice.Options{Agents: agents, Clock: clock, Database: open(), Config: func(c *service.Config) {
 		c.Ticks = func(after task.Time) task.Time { return after.Add(time.Hour) }
 	}})

@@ -100,8 +100,6 @@ func TestAFormFullOfMistakesIsRefusedCheaply(t *testing.T) {
 func mustURL(t *testing.T, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return u
 }

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 const siteURL = "https://tasks.example"
@@ -163,9 +165,7 @@ func TestAProxyIsAnAddressOrARange(t *testing.T) {
 		{"fd00::/8", "[fd00::2]:9", "192.0.2.7"},
 	} {
 		extract, err := ipExtractor([]string{c.proxy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.from
 		r.Header.Set("X-Forwarded-For", "192.0.2.7")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/acp"
 	"taskyard/runner/claude"
 	"taskyard/runner/confine/escape"
@@ -20,9 +21,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 	t.Parallel()
 	c := runnertest.Confined(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	data, check := escape.Data(t)
 	c.Hidden = []string{data}
 	attempt := self + " " + escape.Arg + " " + strconv.Itoa(os.Getpid()) + " " + data
@@ -64,9 +63,7 @@ func TestNothingEscapesFromConfinedPrograms(t *testing.T) {
 	})
 	t.Run("the command that prints the version", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "agent")
-		if err := os.WriteFile(program, []byte("#!/bin/sh\nexec "+attempt+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexec "+attempt+"\n"), 0o700))
 		for _, r := range []supervise.Runner{&acp.Runner{Program: confined(program)}, &claude.Runner{Program: confined(program)}} {
 			p := r.Probe(t.Context())
 			verdict(t, p.Version+p.Problem)

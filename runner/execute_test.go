@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -48,9 +49,7 @@ func TestWhichFoldersADelegatedRunShares(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(runs, "run-1-1", "work"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.MkdirAll(filepath.Join(runs, "run-1-1", "work"), 0o700))
 			spec := supervise.Spec{RunID: 2, Dir: filepath.Join(runs, "run-2-1"), RunFolders: task.RunFolders{Shared: c.folder}}
 			spec.Plan = task.Spec{Workspace: c.workspace, SharedRun: 1, ReadOnly: c.readOnly}
 			w, r := &writer{readOnly: c.enforces}, &runnertest.Recorder{}

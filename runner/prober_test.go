@@ -103,9 +103,7 @@ func TestAChangedProgramIsProbedAgain(t *testing.T) {
 		if err := os.WriteFile(program+".new", []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // must be executable
 			t.Fatal(err)
 		}
-		if err := os.Rename(program+".new", program); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, os.Rename(program+".new", program))
 	}
 	argv := []string{program}
 	p := NewProber([]Source{{
@@ -161,9 +159,7 @@ func TestAChangedProgramIsProbedAgain(t *testing.T) {
 		cancel()
 		p.flights.Wait()
 		b, err := os.ReadFile(filepath.Join(dir, "child"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		pid := runnertest.PIDAfter(t, []string{"child " + string(b)}, "child")
 		testkit.EventuallyWithin(t, runnertest.Deadline, "its child is gone", func() bool { return runnertest.HasEnded(pid) })
 	})

@@ -5,6 +5,7 @@ package runner
 import (
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/command"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -20,9 +21,7 @@ func TestNoWorkerRevealsASecret(t *testing.T) {
 			sh := &command.Runner{Program: runnertest.Program("/bin/sh", "-c", `echo "plain $TEST_DEPLOY_LOGIN"
 echo "on stderr $TEST_DEPLOY_LOGIN $TASKYARD_TOKEN" >&2; echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`)}
 			out, err := Execute(t.Context(), sh, spec, rec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			if out.Work != nil && runnertest.Leaks(t, out.Work.Patch()) != "" {
 				t.Errorf("the diff contains it: %s", out.Work.Patch())
 			}

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 func TestVendoredFilesMatchTheLock(t *testing.T) {
 	t.Parallel()
 	lock, err := os.ReadFile("vendor.lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	locked := map[string]bool{}
 	for line := range strings.Lines(string(lock)) {
 		f := strings.Fields(line)
@@ -26,9 +26,7 @@ func TestVendoredFilesMatchTheLock(t *testing.T) {
 		}
 		locked[f[4]] = true
 		b, err := os.ReadFile(f[4])
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		sum := sha256.Sum256(b)
 		if got := hex.EncodeToString(sum[:]); got != f[5] {
 			t.Errorf("%s has sha256 %s, want %s from the lock: run static/vendor.sh", f[4], got, f[5])
@@ -36,9 +34,7 @@ func TestVendoredFilesMatchTheLock(t *testing.T) {
 	}
 	for _, dir := range []string{"vendor", "vendor-test"} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		for _, e := range entries {
 			if !locked[dir+"/"+e.Name()] {
 				t.Errorf("%s/%s is not in vendor.lock", dir, e.Name())
@@ -112,9 +108,7 @@ func TestTheStyleSheetHasOneDeclarationPerLine(t *testing.T) {
 	t.Parallel()
 	for _, name := range joined() {
 		css, err := os.ReadFile("css/" + name + ".css")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		n := 0
 		for line := range strings.Lines(string(css)) {
 			n++
@@ -131,9 +125,7 @@ func TestEveryFileOfAFolderIsJoinedOnce(t *testing.T) {
 	t.Parallel()
 	for dir, parts := range map[string][]string{"css": joined(), "js": scriptParts} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		var want []string
 		for _, e := range entries {
 			want = append(want, strings.TrimSuffix(e.Name(), "."+dir))
@@ -153,9 +145,7 @@ func TestScriptsLoseOnlyTheirComments(t *testing.T) {
 	}
 	for _, name := range scriptParts {
 		source, err := os.ReadFile("js/" + name + ".js")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		if !bytes.HasSuffix(source, []byte("})();\n")) {
 			t.Errorf("js/%s.js is not an immediately called function: joined with the next script, its meaning may change", name)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -11,13 +12,9 @@ func TestTimesUseThePersonsZone(t *testing.T) {
 	t.Parallel()
 	at := task.TimeFromStd(time.Date(2026, 3, 2, 23, 30, 5, 0, time.UTC))
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	dubai, err := time.LoadLocation("Asia/Dubai") // has no abbreviation
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, c := range []struct {
 		zone               *time.Location
 		clock, exact, when string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 	"taskyard/views/ui"
 )
@@ -13,9 +14,7 @@ import (
 // characters.
 func BenchmarkMarkHidden(b *testing.B) {
 	var buf bytes.Buffer
-	if err := QueuesPage(board()).Render(b.Context(), &buf); err != nil {
-		b.Fatal(err)
-	}
+	testkit.NoError(b, QueuesPage(board()).Render(b.Context(), &buf))
 	b.SetBytes(int64(buf.Len()))
 	for b.Loop() {
 		ui.MarkHidden(buf.Bytes())
@@ -29,9 +28,7 @@ func BenchmarkBoard(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf.Reset()
-		if err := QueuesPage(c, m).Render(b.Context(), &buf); err != nil {
-			b.Fatal(err)
-		}
+		testkit.NoError(b, QueuesPage(c, m).Render(b.Context(), &buf))
 	}
 	b.ReportMetric(float64(buf.Len()), "bytes")
 }

@@ -22,9 +22,7 @@ import (
 func nodes(t *testing.T, page string) []*xhtml.Node {
 	t.Helper()
 	doc, err := xhtml.ParseWithOptions(strings.NewReader(page), xhtml.ParseOptionEnableScripting(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	var out []*xhtml.Node
 	for n := range doc.Descendants() {
 		if n.Type == xhtml.ElementNode {
@@ -187,9 +185,7 @@ func TestLivePartsSelectThemselves(t *testing.T) {
 	for _, p := range samplePages() {
 		page := nodes(t, renderHTML(t, p.comp))
 		var again strings.Builder
-		if err := p.comp.Render(ui.WithKnownParts(t.Context(), "something"), &again); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, p.comp.Render(ui.WithKnownParts(t.Context(), "something"), &again))
 		ids := map[string]bool{}
 		for _, n := range nodes(t, again.String()) {
 			ids[attr(n, "id")] = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 	"taskyard/views/ui"
 )
@@ -23,9 +24,7 @@ func ago(d time.Duration) task.Time { return now.Add(-d) }
 func renderHTML(t *testing.T, comp templ.Component) string {
 	t.Helper()
 	var b strings.Builder
-	if err := comp.Render(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, comp.Render(t.Context(), &b))
 	return string(ui.MarkHidden([]byte(b.String())))
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -174,9 +175,7 @@ func TestHistoryByDay(t *testing.T) {
 	t.Parallel()
 	at := func(s string) task.Time {
 		when, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		return task.TimeFromStd(when)
 	}
 	m := HistoryModel{Zone: time.FixedZone("east", 3600), Tasks: []task.Task{

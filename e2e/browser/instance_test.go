@@ -216,9 +216,7 @@ func (inst *instance) serve(at *testserver.Server, log *slog.Logger) {
 
 func ok(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 }
 
 // must returns the value of a call that has to succeed. Otherwise it panics, as

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -136,9 +137,7 @@ func TestADeniedCallIsTheReasonOfAFailure(t *testing.T) {
 func received(t *testing.T, spec supervise.Spec) string {
 	t.Helper()
 	b, err := os.ReadFile(spec.Plan.Workspace + "/heard")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return string(b)
 }
 
@@ -278,9 +277,7 @@ func TestCancelOfAnACPAgent(t *testing.T) {
 				}
 			}}
 			out, err := agent(how).Run(ctx, spec, rec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "by a person")
 			if input := received(t, spec); !strings.Contains(input, `"session/cancel"`) {
 				t.Errorf("heard\n%s", input)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -27,9 +28,7 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	}}
 	begin := time.Now()
 	out, err := agent("deaf").Run(ctx, spec, rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
 	if took := time.Since(begin); took > supervise.DefaultGrace {
 		t.Errorf("it took %v", took)

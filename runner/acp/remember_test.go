@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 )
@@ -25,9 +26,7 @@ func TestTheStateKeptForAProgramIsBounded(t *testing.T) {
 			"sessionId": "s",
 			"update":    map[string]any{"sessionUpdate": "tool_call", "toolCallId": long(n), "title": long(n), "kind": long(n)},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		a.update(b, b)
 	}
 	held := 0

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -315,9 +316,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 	spec.Secrets = []string{secret}
 	out, r := l.play(t, spec)
 	b, err := json.Marshal(r.Events)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	if strings.Contains(string(b), secret) || out.Summary != "I found [redacted]" {
 		t.Errorf("got events %s, summary %q", b, out.Summary)
 	}
@@ -389,9 +388,7 @@ func TestAFloodOfRepliesTakesLittleMemory(t *testing.T) {
 		}
 	}}
 	out, err := l.Run(t.Context(), newSpec(t), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	if r.Bytes > runnertest.MaxTranscript+supervise.MaxEvent {
 		t.Errorf("got %d bytes of events", r.Bytes)

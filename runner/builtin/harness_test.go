@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/runner/builtin/tools"
@@ -93,9 +94,7 @@ func newLoop(t *testing.T, api string, steps ...modeltest.Step) *loop {
 func (l *loop) ask(t *testing.T, api string, s *modeltest.Server) {
 	t.Helper()
 	m, err := model.Open(model.Provider{API: api, BaseURL: s.URL + "/v1", Key: "sk-of-the-provider"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	l.server, l.Model = s, m
 	t.Cleanup(model.CloseIdle)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model"
 	"taskyard/runner/builtin/model/modeltest"
 	"taskyard/runner/runnertest"
@@ -50,9 +51,7 @@ func TestTheBuiltinAgentIsStoppedAtAnyMoment(t *testing.T) {
 					cancel(cause)
 				}
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "canceled by user:maya")
 			if took := time.Since(begin); took > 30*time.Second {
 				t.Errorf("it took %v", took)

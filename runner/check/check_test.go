@@ -69,9 +69,7 @@ func TestACheckIsRecorded(t *testing.T) {
 func TestACheckIsConfined(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("data of the server"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("data of the server"), 0o600))
 	t.Run("it writes in its folder, HOME and TMPDIR only", func(t *testing.T) {
 		t.Parallel()
 		out := run(t, "set -e; echo x > here; echo x > $HOME/h; echo x > $TMPDIR/t; ! echo x > "+outside+"/out")

@@ -29,9 +29,7 @@ func newSite(t *testing.T) *site {
 
 func ok(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 }
 
 func (s *site) write(dir, name, text string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 )
@@ -44,8 +45,6 @@ func TestTheStateKeptForAProgramIsBounded(t *testing.T) {
 func lineFrom(t *testing.T, format string, a ...any) *line {
 	t.Helper()
 	var l line
-	if err := json.Unmarshal(fmt.Appendf(nil, format, a...), &l); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.Unmarshal(fmt.Appendf(nil, format, a...), &l))
 	return &l
 }

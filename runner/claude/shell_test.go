@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -20,9 +21,7 @@ func TestTheShellOfAnAgentIsConfined(t *testing.T) {
 	t.Parallel()
 	c := runnertest.Confined(t)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer ln.Close()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	command := `echo "$FORGE_TOKEN,$ANTHROPIC_API_KEY,$TASKYARD_TOKEN,$PLAIN"; (echo > /dev/tcp/127.0.0.1/` + port +
@@ -34,9 +33,7 @@ func TestTheShellOfAnAgentIsConfined(t *testing.T) {
 		if refused, err := supervise.MakeFolders(t.Context(), spec); refused != nil {
 			t.Fatal(refused, err)
 		}
-		if err := runner.writeShell(spec); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, runner.writeShell(spec))
 		work := filepath.Join(spec.Dir, "work")
 		// A parent in between, with a secret, as the program is one.
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `"$0" "$1"; echo code $?`, supervise.ShellPath(spec), command)

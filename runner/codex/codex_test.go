@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -196,9 +197,7 @@ func TestCodexGetsItsSandboxAndNoSecret(t *testing.T) {
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			read := func(name string) string {
 				b, err := os.ReadFile(spec.Plan.Workspace + "/" + name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testkit.NoError(t, err)
 				return string(b)
 			}
 			args := read("args")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -135,9 +136,7 @@ func TestAStartDuringAReplacementOfTheProgramIsRetried(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "agent")
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o700)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer func() { _ = f.Close() }()
 	out := runnertest.RunWith(t, t.Context(), program(name), runnertest.NewSpec(t), &runnertest.Recorder{})
 	runnertest.WantState(t, out, task.RunFailed, task.PhaseError, "text file busy")
@@ -202,9 +201,7 @@ func TestTheNumberOfArtifactsIsBounded(t *testing.T) {
 	t.Parallel()
 	names := strings.Repeat(`,"`+strings.Repeat("<", 100)+`"`, 9000)
 	file := filepath.Join(t.TempDir(), "result")
-	if err := os.WriteFile(file, []byte(`{"summary":"Done.","artifacts":["first"`+names+"]}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(file, []byte(`{"summary":"Done.","artifacts":["first"`+names+"]}\n"), 0o600))
 	out, rec := runnertest.Run(t, sh("cat "+file), runnertest.NewSpec(t))
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 	size := 0

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 func TestARepositoryWithPasswordsIsNotReadable(t *testing.T) {
@@ -39,19 +41,13 @@ func TestARepositoryWithPasswordsIsNotReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, err := os.OpenFile(filepath.Join(dir, ".git", "config"), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		if _, err := f.WriteString(c.config); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, f.Close())
 		r, err := Open(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		if got := r.Readable(t.Context()); got != c.readable {
 			t.Errorf("got readable = %v with\n%s", got, c.config)
 		}

@@ -11,14 +11,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-)
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"taskyard/internal/testkit"
+)
 
 // newData creates a data folder whose database this process has locked, as SQLite
 // does. It returns the folder and a function that reports whether the lock is still
@@ -26,22 +21,22 @@ func must(t *testing.T, err error) {
 func newData(t *testing.T) (data string, held func() bool) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	must(t, os.MkdirAll(filepath.Join(data, "agents"), 0o700))
-	must(t, os.WriteFile(filepath.Join(data, "agents", "coder.md"), []byte("x"), 0o600))
+	testkit.NoError(t, os.MkdirAll(filepath.Join(data, "agents"), 0o700))
+	testkit.NoError(t, os.WriteFile(filepath.Join(data, "agents", "coder.md"), []byte("x"), 0o600))
 	database := filepath.Join(data, "taskyard.db")
 	release, err := Protect(database)
-	must(t, err)
+	testkit.NoError(t, err)
 	t.Cleanup(release)
 	// Neither is closed before the end: that would drop the lock.
 	f, err := os.OpenFile(database, os.O_RDWR|os.O_CREATE, 0o600)
-	must(t, err)
+	testkit.NoError(t, err)
 	other, err := os.Open(database)
-	must(t, err)
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close(); _ = other.Close() })
-	must(t, unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Len: 1}))
+	testkit.NoError(t, unix.FcntlFlock(f.Fd(), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Len: 1}))
 	return data, func() bool {
 		look := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
-		must(t, unix.FcntlFlock(other.Fd(), unix.F_OFD_GETLK, &look))
+		testkit.NoError(t, unix.FcntlFlock(other.Fd(), unix.F_OFD_GETLK, &look))
 		return look.Type != unix.F_UNLCK
 	}
 }
@@ -52,13 +47,13 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 	t.Parallel()
 	data, held := newData(t)
 	work := t.TempDir()
-	must(t, os.Link(filepath.Join(data, "taskyard.db"), filepath.Join(work, "link")))
-	must(t, os.Symlink("link", filepath.Join(work, "symlink")))
+	testkit.NoError(t, os.Link(filepath.Join(data, "taskyard.db"), filepath.Join(work, "link")))
+	testkit.NoError(t, os.Symlink("link", filepath.Join(work, "symlink")))
 	root, err := os.OpenRoot(work)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer root.Close()
 	above, err := os.OpenRoot(filepath.Dir(data))
-	must(t, err)
+	testkit.NoError(t, err)
 	defer above.Close()
 	for _, tt := range []struct {
 		root *os.Root
@@ -77,7 +72,7 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 	}
 	// SQLite may create these files again at any time.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ".lock"} {
-		must(t, os.WriteFile(filepath.Join(data, "taskyard.db"+suffix), nil, 0o600))
+		testkit.NoError(t, os.WriteFile(filepath.Join(data, "taskyard.db"+suffix), nil, 0o600))
 		if _, _, err := Open(above, "data/taskyard.db"+suffix, true, anything); !errors.Is(err, ErrProtected) {
 			t.Errorf("%s: %v", suffix, err)
 		}
@@ -86,8 +81,8 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 		t.Error("the lock was lost")
 	}
 	f, err := os.Open(filepath.Join(data, "taskyard.db"))
-	must(t, err)
-	must(t, f.Close())
+	testkit.NoError(t, err)
+	testkit.NoError(t, f.Close())
 	if held() {
 		t.Error("the test does not detect a lost lock")
 	}
@@ -96,19 +91,19 @@ func TestAFileOfAnInstanceIsNeverOpened(t *testing.T) {
 func TestOpenFollowsOnlyLinksWithinItsFolder(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(work, "a", "b"), 0o700))
-	must(t, os.WriteFile(filepath.Join(work, "a", "file"), []byte("here"), 0o600))
+	testkit.NoError(t, os.MkdirAll(filepath.Join(work, "a", "b"), 0o700))
+	testkit.NoError(t, os.WriteFile(filepath.Join(work, "a", "file"), []byte("here"), 0o600))
 	for name, target := range map[string]string{
 		"dir": "a/b", "one": "two", "two": "dir/../file",
 		"out": "../x", "abs": "/etc/passwd", "round": "round",
 	} {
-		must(t, os.Symlink(target, filepath.Join(work, name)))
+		testkit.NoError(t, os.Symlink(target, filepath.Join(work, name)))
 	}
 	root, err := os.OpenRoot(work)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer root.Close()
 	f, info, err := Open(root, "one", true, anything)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer f.Close()
 	if text, err := io.ReadAll(f); string(text) != "here" || err != nil || info.Size() != 4 {
 		t.Errorf("got %q, %v, %v", text, err, info)
@@ -134,10 +129,10 @@ func TestFoldersThatOverlapTheDataFolder(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	data := filepath.Join(top, "srv", "data")
-	must(t, os.MkdirAll(filepath.Join(data, "runs"), 0o700))
-	must(t, os.MkdirAll(filepath.Join(top, "srv", "work"), 0o700))
+	testkit.NoError(t, os.MkdirAll(filepath.Join(data, "runs"), 0o700))
+	testkit.NoError(t, os.MkdirAll(filepath.Join(top, "srv", "work"), 0o700))
 	for name, target := range map[string]string{"to-data": data, "to-srv": "srv", "to-work": "srv/work"} {
-		must(t, os.Symlink(target, filepath.Join(top, name)))
+		testkit.NoError(t, os.Symlink(target, filepath.Join(top, name)))
 	}
 	for _, tt := range []struct {
 		path           string

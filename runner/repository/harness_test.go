@@ -50,9 +50,7 @@ func newSite(t testing.TB, first files) *site {
 
 func ok(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 }
 
 func same(t testing.TB, what, got, want string) {

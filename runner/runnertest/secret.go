@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -36,9 +37,7 @@ func JSONText(s string) string {
 func Leaks(t *testing.T, all ...any) string {
 	t.Helper()
 	b, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	for _, form := range []string{
 		"zebra-crossing", "token-of-this",
 		base64.RawStdEncoding.EncodeToString([]byte(Login)), hex.EncodeToString([]byte(Login)),

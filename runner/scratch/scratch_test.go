@@ -42,9 +42,7 @@ func exists(t *testing.T, dir string) bool {
 func TestAFolderOfAKilledProcessIsRemovedAtTheNextStart(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	own, err := New("shell")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	strange := filepath.Join(os.TempDir(), prefix+"of-a-person")
 	linked := t.TempDir()
 	if err := errors.Join(os.Mkdir(strange, 0o700), os.WriteFile(filepath.Join(linked, lockName), nil, 0o600), os.Chmod(linked, 0o700),
@@ -52,20 +50,14 @@ func TestAFolderOfAKilledProcessIsRemovedAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, holder)
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Start())
 	defer in.Close()
 	line, _, err := bufio.NewReader(out).ReadLine()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	left := string(line)
 	if n, err := Clear(t.Context()); n != 0 || err != nil || !exists(t, left) {
 		t.Errorf("of a running process: got %d, %v", n, err)

@@ -11,19 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/supervise"
 )
 
 func TestAShimWithoutAServerStartsNothing(t *testing.T) {
 	t.Parallel()
 	lifeline, ours, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	status, theirs, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	defer status.Close()
 	if err := ours.Close(); err != nil { // as the kernel does for a killed server
 		t.Fatal(err)
@@ -31,14 +28,10 @@ func TestAShimWithoutAServerStartsNothing(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	cmd := exec.CommandContext(t.Context(), os.Args[0], supervise.ShimArg, "300", "0", "/bin/sh", "-c", "echo here >"+mark)
 	cmd.ExtraFiles = []*os.File{lifeline, theirs}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Start())
 	_, _ = lifeline.Close(), theirs.Close()
 	said, err := io.ReadAll(status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	_ = cmd.Wait() // its exit code is not 0
 	var r struct{ StartError string }
 	if err := json.Unmarshal(said, &r); err != nil || !strings.Contains(r.StartError, "gone") {

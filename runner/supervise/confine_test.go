@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/command"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
@@ -28,9 +29,7 @@ func TestAConfinedProgramWritesOnlyInItsFolders(t *testing.T) {
 	c := runnertest.Confined(t)
 	outside, further := t.TempDir(), t.TempDir()
 	mine := filepath.Join(outside, "mine")
-	if err := os.WriteFile(mine, []byte("whole"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(mine, []byte("whole"), 0o600))
 	c.Writable = []string{further, filepath.Join(outside, "not-there")}
 	spec := runnertest.NewSpec(t)
 	log := filepath.Join(spec.Dir, "tmp", "log")
@@ -69,14 +68,10 @@ func TestAConfinedProgramCannotReadHiddenFiles(t *testing.T) {
 	secrets := []string{filepath.Join(data, "taskyard.db"), filepath.Join(data, "runs", "run-2", "secret")}
 	beside := filepath.Join(filepath.Dir(data), "beside")
 	for _, file := range append(secrets, beside, filepath.Join(spec.Dir, "mcp.json")) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)))
 	}
 	link := filepath.Join(filepath.Dir(data), "link")
-	if err := os.Symlink(data, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Symlink(data, link))
 	c.Hidden = []string{data, filepath.Join(data, "not-there")}
 	log := filepath.Join(spec.Dir, "tmp", "log")
 	_, _ = runnertest.Run(t, confinedSh(c, `exec 2>`+log+` >&2; set -x

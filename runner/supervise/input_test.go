@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 func TestMessagesReachTheProgramInOrder(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	in := &input{w: w}
 	for i := range maxUnread {
 		if !in.post(fmt.Appendf(nil, "%d\n", i)) {
@@ -37,9 +37,7 @@ func TestMessagesReachTheProgramInOrder(t *testing.T) {
 func TestTheInputOfAProgramThatReadsNothingIsBounded(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	in := &input{w: w}
 	large := make([]byte, 1<<20) // more than fits into a pipe
 	for i := range maxUnread {

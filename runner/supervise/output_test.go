@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -71,9 +72,7 @@ func TestAProgramCannotReplaceTheOverflowFile(t *testing.T) {
 		"a hard link":                   `ln ` + outside + ` ../output.log`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(outside, []byte("kept"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, os.WriteFile(outside, []byte("kept"), 0o600))
 			out, r := runnertest.Run(t, sh(plant+"\n"+`head -c 200000 /dev/zero | tr '\0' x`), runnertest.NewSpec(t))
 			runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 			if note := strings.Join(r.Texts(supervise.EventLog), "\n"); !strings.Contains(note, "could not be written") {

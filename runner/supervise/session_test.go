@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 // An agent may make its session arbitrarily large: it is copied in pieces.
@@ -12,19 +14,11 @@ func TestALargeSessionIsNotHeldInMemory(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	dir := t.TempDir()
 	name := filepath.Join(dir, SessionFolder, id+".jsonl")
-	if err := os.Mkdir(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, maxSession); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.Mkdir(filepath.Dir(name), 0o700))
+	testkit.NoError(t, os.WriteFile(name, []byte("{}\n"), 0o600))
+	testkit.NoError(t, os.Truncate(name, maxSession))
 	was, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got := TakeSession(Spec{Former: dir, Dir: dir, Session: id}, func(string) string { return name }, SessionFolder+"/"+id+".jsonl")

@@ -243,9 +243,7 @@ func TestTheDeathOfTheServerEndsTheTree(t *testing.T) {
 	if err == nil {
 		err = server.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	var said []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said = append(said, lines.Text())
@@ -270,14 +268,10 @@ func TestKillOrphan(t *testing.T) {
 		t.Helper()
 		c := exec.Command("/bin/sh", "-c", "sleep 600 & wait")
 		c.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, c.Start())
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 		p, err := supervise.ProcessFromPID(c.Process.Pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		testkit.EventuallyWithin(t, runnertest.Deadline, "the sleeper has a child", func() bool { return len(tree.Descendants(p.PID)) == 1 })
 		t.Cleanup(func() {
 			for _, d := range tree.Descendants(p.PID) {

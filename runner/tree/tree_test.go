@@ -81,9 +81,7 @@ func TestOpenFilesAreNotInherited(t *testing.T) {
 	if err == nil {
 		_, err = secret.WriteAt([]byte("of the server's starter\n"), 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = secret.Close() })
 	cmd := exec.Command(os.Args[0], "__heir")
 	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, secret} // 7
@@ -114,9 +112,7 @@ func TestAProcessThatKeepsReplacingItselfIsKilled(t *testing.T) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready <nil>\n" {
 			t.Fatalf("got %q, %v", line, err)
 		}
@@ -144,9 +140,7 @@ func TestAProcessThatKeepsReplacingItselfIsKilled(t *testing.T) {
 
 func TestAProcessThatKeepsExecutingItselfIsFound(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "again")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700))
 	mark := "TASKYARD_TEST=" + rand.Text()
 	cmd := exec.Command(script)
 	cmd.Env = []string{mark}
@@ -154,9 +148,7 @@ func TestAProcessThatKeepsExecutingItselfIsFound(t *testing.T) {
 	// The parent death signal is bound to this thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -180,9 +172,7 @@ func brood(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() {
 		KillOnce(func() []Proc { return Descendants(os.Getpid()) })
 		_, _ = io.Copy(io.Discard, out)
@@ -214,9 +204,7 @@ func TestCensus(t *testing.T) {
 	t.Run("a look between two full ones is cheap", func(t *testing.T) {
 		c := Census{Processes: 1, last: time.Now()}
 		var info unix.Sysinfo_t
-		if err := unix.Sysinfo(&info); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, unix.Sysinfo(&info))
 		c.threads = info.Procs
 		if got := c.Look(); got != "" {
 			t.Errorf("it looked at all processes: %q", got)

@@ -16,6 +16,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/runnertest"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -44,9 +45,7 @@ func hook(t *testing.T, ctx context.Context, w *Runner, spec supervise.Spec) (su
 	ctx, cancel := context.WithTimeout(ctx, runnertest.Deadline)
 	defer cancel()
 	out, err := w.Run(ctx, spec, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return out, r
 }
 
@@ -61,9 +60,7 @@ func hookSpec(t *testing.T) supervise.Spec {
 func TestAWebhookIsSignedAndItsResponseIsTheResult(t *testing.T) {
 	t.Parallel()
 	secret, err := standardwebhooks.NewWebhook(hookSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	var got payload
 	w := receiver(t, func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -263,9 +260,7 @@ func TestAWebhookThatKeepsWorking(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &runnertest.Recorder{OnEvent: func(supervise.Event) { cancel(supervise.ErrCanceled) }}
 		out, err := w.Run(ctx, spec, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "canceled")
 	})
 	t.Run("exceeds its time limit although it reports", func(t *testing.T) {

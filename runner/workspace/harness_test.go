@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -23,9 +24,7 @@ func write(t *testing.T, folder string, files map[string]string) {
 
 func ok(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 }
 
 // changed returns the changes of a run, one line per file.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
+
+	"taskyard/internal/testkit"
 )
 
 func renderPart(t *testing.T, held, inner string) string {
@@ -18,9 +20,7 @@ func renderPart(t *testing.T, held, inner string) string {
 		return err
 	}))
 	var b strings.Builder
-	if err := Part("li", "t-1", templ.Attributes{"class": "row"}).Render(ctx, &b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, Part("li", "t-1", templ.Attributes{"class": "row"}).Render(ctx, &b))
 	return b.String()
 }
 
@@ -75,9 +75,7 @@ func TestACachedPartIsRenderedOncePerStateAndKey(t *testing.T) {
 			return err
 		}))
 		var b strings.Builder
-		if err := c.Part(PartState{gen, second}, key, "li", "t-1", nil).Render(ctx, &b); err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, c.Part(PartState{gen, second}, key, "li", "t-1", nil).Render(ctx, &b))
 		return b.String()
 	}
 	text := regexp.MustCompile(`^<li id="t-1" data-part="([\w-]{8})">(\d+)</li>$`)

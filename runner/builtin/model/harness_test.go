@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 )
 
@@ -78,8 +79,6 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return string(b)
 }

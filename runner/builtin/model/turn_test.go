@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 )
 
@@ -20,9 +21,7 @@ func TestAReplyIsStreamedAndReturned(t *testing.T) {
 		m, s := open(modeltest.Step{Text: text, Usage: modeltest.Usage{In: 100, Out: 7, Cached: 60}})
 		var parts []string
 		r, err := m.Turn(t.Context(), hello, func(d Delta) { parts = append(parts, d.Text) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.NoError(t, err)
 		equal(t, "text", r.Text, text)
 		equal(t, "streamed text", strings.Join(parts, ""), text)
 		equal(t, "stop", r.Stop, StopEnd)
@@ -337,9 +336,7 @@ func TestATextMayComeInParts(t *testing.T) {
 	}))
 	thought := false
 	r, err := m.Turn(t.Context(), hello, func(d Delta) { thought = thought || d.Thought })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	equal(t, "text", r.Text, "All is well.")
 	equal(t, "thinking is progress", thought, true)
 }

@@ -17,13 +17,9 @@ func TestRequestsOnTheWire(t *testing.T) {
 			s := modeltest.New(t, modeltest.Step{Text: "Done."})
 			turn(t, open(t, s), everything)
 			var body any
-			if err := json.Unmarshal(s.Turns()[0].Body, &body); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, json.Unmarshal(s.Turns()[0].Body, &body))
 			got, err := json.MarshalIndent(body, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, err)
 			testkit.Golden(t, api+"_request.json", string(got)+"\n")
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine"
 	"taskyard/runner/tree"
 )
@@ -139,7 +140,7 @@ func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testkit.NoError(t, err)
 	defer func() { _ = tcp.Close() }()
 	_, port, _ := net.SplitHostPort(tcp.Addr().String())
 	for _, tt := range []struct {
@@ -154,7 +155,7 @@ func TestBashHasNoNetworkUnlessAllowed(t *testing.T) {
 			b := newBox(t, func(o *Options) { o.Network = tt.network })
 			path := filepath.Join(b.opts.Root, "s")
 			local, err := net.Listen("unix", path)
-			must(t, err)
+			testkit.NoError(t, err)
 			defer func() { _ = local.Close() }()
 			file(t, b, "dial.py", dials)
 			has(t, bash(t, b, "/usr/bin/python3 dial.py "+port+" s"), tt.want...)
@@ -248,7 +249,7 @@ func TestBashReportsWhichFilesChanged(t *testing.T) {
 	b := newBox(t)
 	old := file(t, b, "old", "x")
 	file(t, b, "touched", "x")
-	must(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
+	testkit.NoError(t, os.Chtimes(old, time.Unix(1, 0), time.Unix(1, 0)))
 	bash(t, b, "sleep 0.05") // file times are coarse
 	r := call(t, b, "bash", args{"command": "mkdir d; echo > d/new; echo >> touched; cat old"})
 	if !slices.Equal(r.Files, []string{"d/new", "touched"}) {

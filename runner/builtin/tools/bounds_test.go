@@ -23,7 +23,7 @@ import (
 func within(t *testing.T, ctx context.Context, b *Box, limit time.Duration, tool string, a args) Result {
 	t.Helper()
 	raw, err := json.Marshal(a)
-	must(t, err)
+	testkit.NoError(t, err)
 	done := make(chan Result, 1)
 	go func() { done <- b.Call(ctx, tool, raw) }()
 	select {
@@ -43,16 +43,16 @@ func TestTheMemoryOfASearchIsBounded(t *testing.T) {
 	folder := b.places[0]
 	for range levels {
 		folder = filepath.Join(folder, "a")
-		must(t, os.Mkdir(folder, 0o700))
+		testkit.NoError(t, os.Mkdir(folder, 0o700))
 		for i := range each {
-			must(t, os.Symlink("x", filepath.Join(folder, fmt.Sprint("b", i))))
+			testkit.NoError(t, os.Symlink("x", filepath.Join(folder, fmt.Sprint("b", i))))
 		}
 	}
 	const whole = levels * (each + 1) // entries
 	for _, room := range []int{whole, whole - each - 1} {
 		seen, open := 0, maxFolder-room
 		w := &walk{remaining: maxWalk, open: open, complete: true, each: func(string, fs.DirEntry) error { seen++; return nil }}
-		must(t, b.descend(t.Context(), ".", 0, w))
+		testkit.NoError(t, b.descend(t.Context(), ".", 0, w))
 		fits := room == whole
 		if w.complete != fits || (seen == levels*each) != fits || w.open != open {
 			t.Errorf("with room for %d entries: complete %v, %d seen, %d open afterwards", room, w.complete, seen, w.open)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/confine"
 	"taskyard/runner/confine/escape"
 )
@@ -28,7 +29,7 @@ func TestNothingEscapesFromBash(t *testing.T) {
 				t.Skip("bubblewrap is missing, or does not work")
 			}
 			self, err := os.Executable()
-			must(t, err)
+			testkit.NoError(t, err)
 			data, check := escape.Data(t)
 			b := newBox(t, func(o *Options) { o.kernel, o.ReadOnly = &tt.kernel, []string{filepath.Dir(self)} })
 			if unenforced := b.Level(); unenforced != Level(Options{kernel: &tt.kernel}) {

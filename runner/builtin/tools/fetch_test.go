@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"taskyard/internal/testkit"
 	"taskyard/task"
 )
 
@@ -241,7 +242,7 @@ func TestANameThatChangesItsAddressIsCheckedAtEachDial(t *testing.T) {
 func rebinder(t *testing.T) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(t, err)
+	testkit.NoError(t, err)
 	done := make(chan struct{})
 	t.Cleanup(func() { _ = conn.Close(); <-done })
 	go func() {

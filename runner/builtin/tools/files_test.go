@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"taskyard/internal/testkit"
 )
 
 func TestRead(t *testing.T) {
@@ -71,7 +73,7 @@ func TestRead(t *testing.T) {
 		has(t, ok(t, b, "read", args{"path": "empty"}), "empty is empty")
 	})
 	t.Run("a huge file is refused", func(t *testing.T) {
-		must(t, os.Truncate(file(t, b, "huge", ""), maxReadSize+1))
+		testkit.NoError(t, os.Truncate(file(t, b, "huge", ""), maxReadSize+1))
 		refused(t, b, "read", args{"path": "huge"}, "16,777,217 bytes long")
 	})
 	t.Run("a folder is reported as such", func(t *testing.T) {
@@ -85,7 +87,7 @@ func TestList(t *testing.T) {
 	file(t, b, "d/b.txt", "12345")
 	file(t, b, "d/a\nb", "")
 	file(t, b, "d/sub/x", "")
-	must(t, os.Symlink("b.txt", filepath.Join(b.opts.Root, "d/link")))
+	testkit.NoError(t, os.Symlink("b.txt", filepath.Join(b.opts.Root, "d/link")))
 	t.Run("entries are sorted and say what they are", func(t *testing.T) {
 		if got, want := ok(t, b, "list", args{"path": "d"}), "\"a\\nb\" (0 bytes)\nb.txt (5 bytes)\nlink -> b.txt\nsub/\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -107,7 +109,7 @@ func TestList(t *testing.T) {
 		refused(t, b, "list", args{"path": "many", "offset": 1004}, "has 1,003 entries")
 	})
 	t.Run("an empty folder is reported", func(t *testing.T) {
-		must(t, os.Mkdir(filepath.Join(b.opts.Root, "none"), 0o777))
+		testkit.NoError(t, os.Mkdir(filepath.Join(b.opts.Root, "none"), 0o777))
 		has(t, ok(t, b, "list", args{"path": "none"}), "none is empty")
 	})
 	refused(t, b, "list", args{"path": "d/b.txt"}, "is no folder")
@@ -119,7 +121,7 @@ func TestGlob(t *testing.T) {
 	for _, name := range []string{"a.go", "b.txt", "src/c.go", "src/deep/d.go", ".git/e.go", "src/.hidden.go"} {
 		file(t, b, name, "")
 	}
-	must(t, os.Symlink("..", filepath.Join(b.opts.Root, "src/round")))
+	testkit.NoError(t, os.Symlink("..", filepath.Join(b.opts.Root, "src/round")))
 	for _, tt := range []struct{ pattern, path, want string }{
 		{"*.go", "", "a.go\n"},
 		{"**/*.go", "", "a.go\nsrc/.hidden.go\nsrc/c.go\nsrc/deep/d.go\n"},
@@ -161,7 +163,7 @@ func TestGrep(t *testing.T) {
 	file(t, b, "sub/b.txt", "no\r\nneedle\r\n")
 	file(t, b, "bin", "needle\x00")
 	file(t, b, ".git/x", "needle")
-	must(t, os.Link(file(t, b, "h1", "needle"), filepath.Join(b.opts.Root, "h2")))
+	testkit.NoError(t, os.Link(file(t, b, "h1", "needle"), filepath.Join(b.opts.Root, "h2")))
 	skipped := "[not searched: 1 binary, 0 larger than 16 MiB, 2 hard links or unreadable]\n"
 	for _, tt := range []struct {
 		name string
@@ -235,7 +237,7 @@ func TestCreate(t *testing.T) {
 	})
 	t.Run("nothing is overwritten", func(t *testing.T) {
 		refused(t, b, "create", args{"path": "a/b/c.txt", "content": "z"}, "never overwrites")
-		must(t, os.Symlink("nowhere", filepath.Join(root, "dangling")))
+		testkit.NoError(t, os.Symlink("nowhere", filepath.Join(root, "dangling")))
 		refused(t, b, "create", args{"path": "dangling", "content": "z"}, "never overwrites")
 		if _, err := os.Lstat(filepath.Join(root, "nowhere")); err == nil {
 			t.Error("a file was created through a link")
@@ -260,7 +262,7 @@ func TestEdit(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	path := file(t, b, "d/f.txt", "one\ntwo\ntwo and a half\nthree\n")
-	must(t, os.Chmod(path, 0o750))
+	testkit.NoError(t, os.Chmod(path, 0o750))
 	edit := func(old, updated string) args { return args{"path": "d/f.txt", "old_text": old, "new_text": updated} }
 	t.Run("a file must have been read", func(t *testing.T) {
 		refused(t, b, "edit", edit("one", "1"), "d/f.txt was not read yet: read it first")
@@ -291,14 +293,14 @@ func TestEdit(t *testing.T) {
 	t.Run("no change is refused", func(t *testing.T) { refused(t, b, "edit", edit("one", "one"), "the same as old_text") })
 	t.Run("an empty text is refused", func(t *testing.T) { refused(t, b, "edit", edit("", "x"), "old_text: minLength") })
 	t.Run("a file changed since is refused", func(t *testing.T) {
-		must(t, os.WriteFile(path, []byte("another\n"), 0o666))
+		testkit.NoError(t, os.WriteFile(path, []byte("another\n"), 0o666))
 		refused(t, b, "edit", edit("one", "1"), "was changed since it was read")
 		ok(t, b, "read", args{"path": "d/f.txt"})
 		ok(t, b, "edit", edit("another", "mine"))
 	})
 	t.Run("a file is replaced atomically", func(t *testing.T) {
 		f, err := os.Open(path)
-		must(t, err)
+		testkit.NoError(t, err)
 		defer func() { _ = f.Close() }()
 		ok(t, b, "edit", edit("mine", "yours"))
 		old := make([]byte, 100)
@@ -318,7 +320,7 @@ func TestEdit(t *testing.T) {
 		}
 	})
 	t.Run("links are refused", func(t *testing.T) {
-		must(t, os.Symlink("d/f.txt", filepath.Join(b.opts.Root, "link")))
+		testkit.NoError(t, os.Symlink("d/f.txt", filepath.Join(b.opts.Root, "link")))
 		ok(t, b, "read", args{"path": "link"})
 		refused(t, b, "edit", args{"path": "link", "old_text": "yours", "new_text": "x"}, "is a symbolic link")
 	})

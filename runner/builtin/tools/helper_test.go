@@ -40,9 +40,7 @@ func newBox(t testing.TB, with ...func(*Options)) *Box {
 		f(&o)
 	}
 	b, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -56,9 +54,7 @@ type args map[string]any
 func call(t testing.TB, b *Box, tool string, a args) Result {
 	t.Helper()
 	raw, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return b.Call(t.Context(), tool, raw)
 }
 
@@ -95,21 +91,15 @@ func has(t testing.TB, text string, words ...string) {
 func file(t testing.TB, b *Box, name, content string) string {
 	t.Helper()
 	path := filepath.Join(b.opts.Root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	testkit.NoError(t, os.WriteFile(path, []byte(content), 0o666))
 	return path
 }
 
 func content(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	return string(b)
 }
 
@@ -117,17 +107,8 @@ func content(t testing.TB, path string) string {
 func secret(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(path, []byte("top secret"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, os.WriteFile(path, []byte("top secret"), 0o666))
 	return path
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestEveryToolOfADefinitionExceptTaskExists(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/instance"
 )
 
@@ -29,14 +30,14 @@ func TestNoToolLeavesTheWorkspace(t *testing.T) {
 		"out": outside, "outdir": filepath.Dir(outside), "up": "../../..", "sub/loop": "loop",
 		"proc": "/proc/self", "dots": "sub/../../" + filepath.Base(root) + "/../x",
 	} {
-		must(t, os.Symlink(target, filepath.Join(root, link)))
+		testkit.NoError(t, os.Symlink(target, filepath.Join(root, link)))
 	}
-	must(t, unix.Mkfifo(filepath.Join(root, "fifo"), 0o666))
-	must(t, os.Link(outside, filepath.Join(root, "hard")))
+	testkit.NoError(t, unix.Mkfifo(filepath.Join(root, "fifo"), 0o666))
+	testkit.NoError(t, os.Link(outside, filepath.Join(root, "hard")))
 	l, err := net.Listen("unix", filepath.Join(root, "socket"))
-	must(t, err)
+	testkit.NoError(t, err)
 	defer func() { _ = l.Close() }()
-	must(t, os.Symlink("sub/in.txt", filepath.Join(root, "good")))
+	testkit.NoError(t, os.Symlink("sub/in.txt", filepath.Join(root, "good")))
 
 	for _, tt := range []struct{ name, path, want string }{
 		{"an absolute path outside", outside, "outside the workspace"},
@@ -106,11 +107,11 @@ func TestAnotherFileSystemIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	mount := filepath.Join(b.opts.Root, "mnt")
-	must(t, os.Mkdir(mount, 0o777))
+	testkit.NoError(t, os.Mkdir(mount, 0o777))
 	if err := unix.Mount("none", mount, "tmpfs", 0, ""); err != nil {
 		t.Skip("this account may not mount:", err)
 	}
-	defer func() { must(t, unix.Unmount(mount, unix.MNT_DETACH)) }()
+	defer func() { testkit.NoError(t, unix.Unmount(mount, unix.MNT_DETACH)) }()
 	file(t, b, "mnt/f", "needle")
 	refused(t, b, "read", args{"path": "mnt/f"}, "different file system")
 	refused(t, b, "list", args{"path": "mnt"}, "different file system")
@@ -128,7 +129,7 @@ func TestALinkSwappedInARaceIsNotFollowed(t *testing.T) {
 	outside := secret(t)
 	file(t, b, "d/secret", "harmless")
 	root := b.opts.Root
-	must(t, os.Rename(filepath.Join(root, "d"), filepath.Join(root, "real")))
+	testkit.NoError(t, os.Rename(filepath.Join(root, "d"), filepath.Join(root, "real")))
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	var calls atomic.Int64
@@ -202,10 +203,10 @@ func FuzzPath(f *testing.F) {
 	b := newBox(f)
 	outside := secret(f)
 	file(f, b, "a.txt", "inside\n")
-	must(f, os.Mkdir(filepath.Join(b.opts.Root, "link"), 0o777))
-	must(f, os.Symlink(outside, filepath.Join(b.opts.Root, "out")))
-	must(f, os.Symlink(filepath.Dir(outside), filepath.Join(b.opts.Root, "outdir")))
-	must(f, os.Link(outside, filepath.Join(b.opts.Root, "hard")))
+	testkit.NoError(f, os.Mkdir(filepath.Join(b.opts.Root, "link"), 0o777))
+	testkit.NoError(f, os.Symlink(outside, filepath.Join(b.opts.Root, "out")))
+	testkit.NoError(f, os.Symlink(filepath.Dir(outside), filepath.Join(b.opts.Root, "outdir")))
+	testkit.NoError(f, os.Link(outside, filepath.Join(b.opts.Root, "hard")))
 	f.Fuzz(func(t *testing.T, path string) {
 		if name, err := b.place(path); err == nil && !filepath.IsLocal(name) {
 			t.Errorf("%q became %q", path, name)
@@ -221,7 +222,7 @@ func FuzzPath(f *testing.F) {
 		}
 		r := call(t, b, "create", args{"path": path, "content": "new"})
 		for _, made := range r.Files {
-			must(t, os.Remove(filepath.Join(b.opts.Root, made))) // fails if it is elsewhere
+			testkit.NoError(t, os.Remove(filepath.Join(b.opts.Root, made))) // fails if it is elsewhere
 		}
 		entries, err := os.ReadDir(filepath.Dir(outside))
 		if err != nil || len(entries) != 1 || content(t, outside) != "top secret" {
@@ -236,7 +237,7 @@ func TestFilesOfTheInstanceAreNotOpened(t *testing.T) {
 	database := file(t, b, "data/taskyard.db", "needle")
 	file(t, b, "data/agents/coder.md", "needle")
 	release, err := instance.Protect(database)
-	must(t, err)
+	testkit.NoError(t, err)
 	defer release()
 	const want = "it is never opened for an agent"
 	refused(t, b, "read", args{"path": "data/taskyard.db"}, want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/internal/testkit"
 	"taskyard/runner/builtin/model/modeltest"
 )
 
@@ -22,14 +23,10 @@ var step = modeltest.Step{
 func ask(t *testing.T, s *modeltest.Server, method, path, body string) io.ReadCloser {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer sk-test")
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, err)
 	t.Cleanup(func() { _ = res.Body.Close() })
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %s", method, path, res.Status)
@@ -40,9 +37,7 @@ func ask(t *testing.T, s *modeltest.Server, method, path, body string) io.ReadCl
 // read sends a request and decodes the response.
 func read[T any](t *testing.T, s *modeltest.Server, method, path, body string) (v T) {
 	t.Helper()
-	if err := json.NewDecoder(ask(t, s, method, path, body)).Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	testkit.NoError(t, json.NewDecoder(ask(t, s, method, path, body)).Decode(&v))
 	return v
 }
 
@@ -152,9 +147,7 @@ func TestResponsesAreStreamed(t *testing.T) {
 				continue
 			}
 			var ev struct{ Type, Delta string }
-			if err := json.Unmarshal([]byte(data), &ev); err != nil {
-				t.Fatal(err)
-			}
+			testkit.NoError(t, json.Unmarshal([]byte(data), &ev))
 			kinds = append(kinds, ev.Type)
 			switch ev.Type {
 			case "response.output_text.delta":
