@@ -81,11 +81,11 @@ func (a *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	if gap, refused := a.EnforcementGap(spec.Plan.Tools); refused {
 		return supervise.Permanent(task.PhaseError, gap+" "+enforce.AcceptWeaker), nil
 	}
-	t := newTalk(ctx, a.Bridge)
-	defer t.permits.Wait() // no goroutine may outlive the run
-	defer t.stopAsking()
-	return a.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
-		t.read(r)
-		return supervise.Talk{Reader: t}, nil
+	conn := newConnection(ctx, a.Bridge)
+	defer conn.permits.Wait() // no goroutine may outlive the run
+	defer conn.stopAsking()
+	return a.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Conversation, error) {
+		conn.read(r)
+		return supervise.Conversation{Reader: conn}, nil
 	})
 }

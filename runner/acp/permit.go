@@ -46,32 +46,32 @@ const maxDenial = 500
 // permission answers an agent that asks before a call: calls of listed tools
 // are allowed, calls of other known tools are denied, and unknown calls are
 // left to people.
-func (t *talk) permission(id, params json.RawMessage, line []byte) {
+func (conn *connection) permission(id, params json.RawMessage, line []byte) {
 	var r acp.RequestPermissionRequest
 	if json.Unmarshal(params, &r) != nil {
-		t.send(message{ID: id, Error: acp.NewInvalidParams(nil)})
+		conn.send(message{ID: id, Error: acp.NewInvalidParams(nil)})
 		return
 	}
-	t.flush(false)
-	c := t.ensureTool(r.ToolCall.ToolCallId)
+	conn.flush(false)
+	c := conn.ensureTool(r.ToolCall.ToolCallId)
 	input := callInput(&r.ToolCall)
 	c.learn(r.ToolCall.Title, r.ToolCall.Kind, input)
 	if input == nil {
 		input = c.input // as reported before
 	}
-	t.reportCall(c, line)
+	conn.reportCall(c, line)
 	title, kind := c.title, c.kind
 	need, known := needs[kind]
-	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(t.Spec.Plan.Tools, tool) })
+	listed := slices.ContainsFunc(need, func(tool string) bool { return slices.Contains(conn.Spec.Plan.Tools, tool) })
 	switch {
 	case listed || kind == acp.ToolKindThink || !known && ourTool().MatchString(title):
-		t.decide(id, &r, true)
+		conn.decide(id, &r, true)
 	case known:
-		t.deny(title+". The agent "+t.Spec.Plan.Agent+" may use "+strings.Join(t.Spec.Plan.Tools, ", ")+".",
+		conn.deny(title+". The agent "+conn.Spec.Plan.Agent+" may use "+strings.Join(conn.Spec.Plan.Tools, ", ")+".",
 			map[string]any{"kind": kind, "allowed": false}, line)
-		t.decide(id, &r, false)
+		conn.decide(id, &r, false)
 	default:
-		t.askPeople(id, &r, title, input, line)
+		conn.askPeople(id, &r, title, input, line)
 	}
 }
 
@@ -88,56 +88,56 @@ func callInput(c *acp.ToolCallUpdate) any {
 }
 
 // deny reports a denied call, which may become the reason of a failure.
-func (t *talk) deny(what string, data map[string]any, line []byte) {
-	t.denied = task.CutText(what, maxDenial)
-	t.Event(supervise.EventPermission, "Denied: "+what, data, line)
+func (conn *connection) deny(what string, data map[string]any, line []byte) {
+	conn.denied = task.CutText(what, maxDenial)
+	conn.Event(supervise.EventPermission, "Denied: "+what, data, line)
 }
 
 // askPeople asks in a goroutine, so that the pump keeps reading.
-func (t *talk) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, args any, line []byte) {
+func (conn *connection) askPeople(id json.RawMessage, r *acp.RequestPermissionRequest, title string, args any, line []byte) {
 	input, err := json.Marshal(args)
-	if err != nil || len(input) > task.MaxPermissionInput || t.waiting >= maxAsked {
-		t.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
-		t.decide(id, r, false)
+	if err != nil || len(input) > task.MaxPermissionInput || conn.waiting >= maxAsked {
+		conn.deny(title+" cannot be shown to people, or too many calls wait for them.", map[string]any{"allowed": false}, line)
+		conn.decide(id, r, false)
 		return
 	}
-	t.waiting++
-	tool := t.Clean(cmp.Or(task.CutText(title, task.MaxPermissionTool), "a tool without a name"))
-	req := supervise.PermissionRequest{Tool: task.CutText(tool, task.MaxPermissionTool), Input: t.CleanJSON(input)}
-	t.permits.Go(func() {
-		a, err := t.Permit(t.asking, req)
+	conn.waiting++
+	tool := conn.Clean(cmp.Or(task.CutText(title, task.MaxPermissionTool), "a tool without a name"))
+	req := supervise.PermissionRequest{Tool: task.CutText(tool, task.MaxPermissionTool), Input: conn.CleanJSON(input)}
+	conn.permits.Go(func() {
+		a, err := conn.Permit(conn.asking, req)
 		d := decision{text: "Allowed by a person: " + tool, allowed: true}
 		if err != nil {
 			d = decision{text: "nobody can be asked about " + tool}
 		} else if !a.Allow {
 			d = decision{text: tool + ". " + a.Message}
 		}
-		t.mu.Lock()
-		t.decided = append(t.decided, d)
-		t.mu.Unlock()
-		t.decide(id, r, d.allowed)
+		conn.mu.Lock()
+		conn.decided = append(conn.decided, d)
+		conn.mu.Unlock()
+		conn.decide(id, r, d.allowed)
 	})
 }
 
 // reportDecisions reports the decisions that people have made in the meantime.
-func (t *talk) reportDecisions() {
-	t.mu.Lock()
-	list := t.decided
-	t.decided = nil
-	t.mu.Unlock()
+func (conn *connection) reportDecisions() {
+	conn.mu.Lock()
+	list := conn.decided
+	conn.decided = nil
+	conn.mu.Unlock()
 	for _, d := range list {
-		t.waiting--
+		conn.waiting--
 		if !d.allowed {
-			t.deny(d.text, map[string]any{"allowed": false}, nil)
+			conn.deny(d.text, map[string]any{"allowed": false}, nil)
 			continue
 		}
-		t.Event(supervise.EventPermission, d.text, map[string]any{"allowed": true}, nil)
+		conn.Event(supervise.EventPermission, d.text, map[string]any{"allowed": true}, nil)
 	}
 }
 
 // decide answers with the narrowest matching option. If the agent offers no way
 // to deny, the call is canceled.
-func (t *talk) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow bool) {
+func (conn *connection) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow bool) {
 	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
 	if allow {
 		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
@@ -150,8 +150,8 @@ func (t *talk) decide(id json.RawMessage, r *acp.RequestPermissionRequest, allow
 			}
 		}
 	}
-	if t.asking.Err() != nil {
+	if conn.asking.Err() != nil {
 		answer.Outcome = acp.NewRequestPermissionOutcomeCancelled()
 	}
-	t.send(message{ID: id, Result: answer})
+	conn.send(message{ID: id, Result: answer})
 }

@@ -19,21 +19,21 @@ func TestTheStateKeptForAProgramIsBounded(t *testing.T) {
 	t.Parallel()
 	const lines, size, limit = 20, 100_000, 1 << 20
 	long := func(n int) string { return fmt.Sprint(n) + strings.Repeat("x", size) }
-	a := newTalk(t.Context(), nil)
-	a.read(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}))
+	conn := newConnection(t.Context(), nil)
+	conn.read(supervise.NewRun(supervise.Spec{Dir: t.TempDir()}, &runnertest.Recorder{}))
 	for n := range lines {
 		b, err := json.Marshal(map[string]any{
 			"sessionId": "s",
 			"update":    map[string]any{"sessionUpdate": "tool_call", "toolCallId": long(n), "title": long(n), "kind": long(n)},
 		})
 		testkit.NoError(t, err)
-		a.update(b, b)
+		conn.update(b, b)
 	}
 	held := 0
-	for id, c := range a.tools {
+	for id, c := range conn.tools {
 		held += len(id) + len(c.title) + len(c.kind)
 	}
-	if len(a.tools) != lines || held > limit {
-		t.Errorf("it keeps %d calls in %d bytes", len(a.tools), held)
+	if len(conn.tools) != lines || held > limit {
+		t.Errorf("it keeps %d calls in %d bytes", len(conn.tools), held)
 	}
 }

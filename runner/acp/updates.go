@@ -42,72 +42,72 @@ type tool struct {
 }
 
 // update handles one session/update.
-func (t *talk) update(params json.RawMessage, line []byte) {
+func (conn *connection) update(params json.RawMessage, line []byte) {
 	var n acp.SessionNotification
 	if json.Unmarshal(params, &n) != nil {
-		t.Event(supervise.EventLog, "An update cannot be read.", nil, line)
+		conn.Event(supervise.EventLog, "An update cannot be read.", nil, line)
 		return
 	}
 	switch u := n.Update; {
 	case u.AgentMessageChunk != nil:
-		t.chunk(supervise.EventText, u.AgentMessageChunk.Content)
-		t.turnUsage(u.AgentMessageChunk.Meta, line)
+		conn.chunk(supervise.EventText, u.AgentMessageChunk.Content)
+		conn.turnUsage(u.AgentMessageChunk.Meta, line)
 	case u.AgentThoughtChunk != nil:
-		t.chunk(supervise.EventLog, u.AgentThoughtChunk.Content)
+		conn.chunk(supervise.EventLog, u.AgentThoughtChunk.Content)
 	case u.ToolCall != nil:
 		c := u.ToolCall
-		t.call(c.ToolCallId, &c.Title, &c.Kind, &c.Status, c.RawInput, c.RawOutput, c.Content, line)
+		conn.call(c.ToolCallId, &c.Title, &c.Kind, &c.Status, c.RawInput, c.RawOutput, c.Content, line)
 	case u.ToolCallUpdate != nil:
 		c := u.ToolCallUpdate
-		t.call(c.ToolCallId, c.Title, c.Kind, c.Status, c.RawInput, c.RawOutput, c.Content, line)
+		conn.call(c.ToolCallId, c.Title, c.Kind, c.Status, c.RawInput, c.RawOutput, c.Content, line)
 	case u.UsageUpdate != nil:
-		t.cost(u.UsageUpdate.Cost, line)
+		conn.cost(u.UsageUpdate.Cost, line)
 	}
 }
 
 // chunk appends to the current text.
-func (t *talk) chunk(typ string, c acp.ContentBlock) {
+func (conn *connection) chunk(typ string, c acp.ContentBlock) {
 	if c.Text == nil {
 		return
 	}
-	if t.texts.typ != typ {
-		t.flush(false)
+	if conn.texts.typ != typ {
+		conn.flush(false)
 	}
-	if t.texts.red == nil {
-		t.texts.red = t.Redactor()
+	if conn.texts.red == nil {
+		conn.texts.red = conn.Redactor()
 	}
-	t.texts.typ = typ
-	t.appendText(t.texts.red.Write([]byte(task.CleanText(c.Text.Text))))
-	if t.texts.buf.Len() > maxChunks {
-		t.flush(true)
+	conn.texts.typ = typ
+	conn.appendText(conn.texts.red.Write([]byte(task.CleanText(c.Text.Text))))
+	if conn.texts.buf.Len() > maxChunks {
+		conn.flush(true)
 	}
 }
 
 // appendText appends text to the current message. It redacts the text, because a
 // secret may be split across chunks.
-func (t *talk) appendText(text []byte) {
-	t.texts.buf.Write(text)
-	if t.texts.typ != supervise.EventText || len(text) == 0 {
+func (conn *connection) appendText(text []byte) {
+	conn.texts.buf.Write(text)
+	if conn.texts.typ != supervise.EventText || len(text) == 0 {
 		return
 	}
-	if t.texts.messageEnded {
-		t.texts.message.Reset()
-		t.texts.messageEnded = false
+	if conn.texts.messageEnded {
+		conn.texts.message.Reset()
+		conn.texts.messageEnded = false
 	}
-	t.texts.message.Limit = 4 * task.MaxSummaryRun
-	t.texts.message.Add(string(text))
+	conn.texts.message.Limit = 4 * task.MaxSummaryRun
+	conn.texts.message.Add(string(text))
 }
 
 // flush reports the buffered text; more means that it may continue.
-func (t *talk) flush(more bool) {
-	if !more && t.texts.red != nil {
-		t.appendText(t.texts.red.Close())
+func (conn *connection) flush(more bool) {
+	if !more && conn.texts.red != nil {
+		conn.appendText(conn.texts.red.Close())
 	}
-	text := t.texts.buf.String()
+	text := conn.texts.buf.String()
 	if text == "" {
 		return
 	}
-	t.texts.buf.Reset()
+	conn.texts.buf.Reset()
 	partial := more && !strings.HasSuffix(text, "\n")
 	text = strings.TrimSuffix(text, "\n")
 	for text != "" {
@@ -117,26 +117,26 @@ func (t *talk) flush(more bool) {
 		if partial || text != "" {
 			data = map[string]any{"partial": true}
 		}
-		if t.texts.typ == supervise.EventLog {
+		if conn.texts.typ == supervise.EventLog {
 			data = map[string]any{"reasoning": true}
 		}
-		t.Event(t.texts.typ, piece, data, []byte(piece))
+		conn.Event(conn.texts.typ, piece, data, []byte(piece))
 	}
 }
 
 // call handles an update of a tool call. It reports the call and its result
 // once each.
-func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
+func (conn *connection) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status *acp.ToolCallStatus,
 	in, out any, content []acp.ToolCallContent, line []byte,
 ) {
-	t.flush(false)
-	t.texts.messageEnded = true
-	c := t.ensureTool(id)
+	conn.flush(false)
+	conn.texts.messageEnded = true
+	c := conn.ensureTool(id)
 	c.learn(title, kind, in)
 	if status == nil || *status == acp.ToolCallStatusPending {
 		return
 	}
-	t.reportCall(c, line)
+	conn.reportCall(c, line)
 	if c.ended || *status != acp.ToolCallStatusCompleted && *status != acp.ToolCallStatusFailed {
 		return
 	}
@@ -147,23 +147,23 @@ func (t *talk) call(id acp.ToolCallId, title *string, kind *acp.ToolKind, status
 			text = string(b)
 		}
 	}
-	t.Event(supervise.EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
+	conn.Event(supervise.EventToolResult, text, map[string]any{"id": id, "status": *status}, line)
 }
 
 // ensureTool returns a call by ID and adds it if it is new.
-func (t *talk) ensureTool(id acp.ToolCallId) *tool {
+func (conn *connection) ensureTool(id acp.ToolCallId) *tool {
 	key := acp.ToolCallId(task.ClipChars(string(id), maxName))
-	c := t.tools[key]
+	c := conn.tools[key]
 	if c == nil {
-		if len(t.tools) >= maxCalls {
-			clear(t.tools)
+		if len(conn.tools) >= maxCalls {
+			clear(conn.tools)
 		}
-		if len(t.calls) >= maxBegun {
-			t.reportCall(t.calls[0], nil)
+		if len(conn.calls) >= maxBegun {
+			conn.reportCall(conn.calls[0], nil)
 		}
 		c = &tool{id: key}
-		t.tools[key] = c
-		t.calls = append(t.calls, c)
+		conn.tools[key] = c
+		conn.calls = append(conn.calls, c)
 	}
 	return c
 }
@@ -182,25 +182,25 @@ func (c *tool) learn(title *string, kind *acp.ToolKind, input any) {
 }
 
 // reportCall reports a call, after those that began before it.
-func (t *talk) reportCall(c *tool, line []byte) {
+func (conn *connection) reportCall(c *tool, line []byte) {
 	if c.reported {
 		return
 	}
-	for i, other := range t.calls {
+	for i, other := range conn.calls {
 		other.reported = true
-		t.Event(supervise.EventToolCall, other.title, map[string]any{"id": other.id, "kind": other.kind, "input": other.input}, line)
+		conn.Event(supervise.EventToolCall, other.title, map[string]any{"id": other.id, "kind": other.kind, "input": other.input}, line)
 		other.input = nil
 		if other == c {
-			t.calls = slices.Delete(t.calls, 0, i+1)
+			conn.calls = slices.Delete(conn.calls, 0, i+1)
 			return
 		}
 	}
 }
 
 // reportPendingCalls reports the calls that were begun but never executed.
-func (t *talk) reportPendingCalls() {
-	if n := len(t.calls); n > 0 {
-		t.reportCall(t.calls[n-1], nil)
+func (conn *connection) reportPendingCalls() {
+	if n := len(conn.calls); n > 0 {
+		conn.reportCall(conn.calls[n-1], nil)
 	}
 }
 
@@ -220,44 +220,44 @@ func contentText(content []acp.ToolCallContent) string {
 
 // turnUsage adds the tokens of one model turn. Qwen Code reports them next to
 // the text of an update.
-func (t *talk) turnUsage(meta map[string]any, line []byte) {
+func (conn *connection) turnUsage(meta map[string]any, line []byte) {
 	u, ok := meta["usage"].(map[string]any)
 	if !ok {
 		return
 	}
-	t.counted = true
-	t.tokens(u["inputTokens"], u["outputTokens"], line)
+	conn.counted = true
+	conn.tokens(u["inputTokens"], u["outputTokens"], line)
 }
 
 // endUsage adds the tokens of the whole prompt, unless they were counted per
 // turn.
-func (t *talk) endUsage(r *acp.PromptResponse, line []byte) {
+func (conn *connection) endUsage(r *acp.PromptResponse, line []byte) {
 	quota, _ := r.Meta["quota"].(map[string]any) // of Gemini CLI
 	count, ok := quota["token_count"].(map[string]any)
 	switch {
-	case t.counted:
+	case conn.counted:
 	case ok:
-		t.tokens(count["input_tokens"], count["output_tokens"], line)
-	case r.Usage != nil && t.agent == "OpenCode":
-		t.Event(supervise.EventLog, fmt.Sprintf("%s reports the tokens of its last turn only: %d in, %d out.",
-			t.agent, r.Usage.InputTokens, r.Usage.OutputTokens), nil, line)
+		conn.tokens(count["input_tokens"], count["output_tokens"], line)
+	case r.Usage != nil && conn.agent == "OpenCode":
+		conn.Event(supervise.EventLog, fmt.Sprintf("%s reports the tokens of its last turn only: %d in, %d out.",
+			conn.agent, r.Usage.InputTokens, r.Usage.OutputTokens), nil, line)
 	case r.Usage != nil:
-		t.tokens(float64(r.Usage.InputTokens), float64(r.Usage.OutputTokens), line)
+		conn.tokens(float64(r.Usage.InputTokens), float64(r.Usage.OutputTokens), line)
 	}
 }
 
 // tokens reports token counts, which are JSON numbers.
-func (t *talk) tokens(in, out any, line []byte) {
+func (conn *connection) tokens(in, out any, line []byte) {
 	i, _ := in.(float64)
 	o, _ := out.(float64)
-	t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": int64(max(0, i)), "tokensOut": int64(max(0, o))}, line)
+	conn.Event(supervise.EventUsage, "", map[string]any{"tokensIn": int64(max(0, i)), "tokensOut": int64(max(0, o))}, line)
 }
 
 // cost adds the cost of the session since the last update.
-func (t *talk) cost(c *acp.Cost, line []byte) {
-	if c == nil || c.Currency != "USD" || c.Amount <= t.spent {
+func (conn *connection) cost(c *acp.Cost, line []byte) {
+	if c == nil || c.Currency != "USD" || c.Amount <= conn.spent {
 		return
 	}
-	t.Event(supervise.EventUsage, "", map[string]any{"costUsd": c.Amount - t.spent}, line)
-	t.spent = c.Amount
+	conn.Event(supervise.EventUsage, "", map[string]any{"costUsd": c.Amount - conn.spent}, line)
+	conn.spent = c.Amount
 }

@@ -111,12 +111,12 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	if slices.Contains(spec.Plan.Tools, "bash") {
 		program.Env[shellPrefix] = supervise.ShellPath(spec)
 	}
-	return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+	return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Conversation, error) {
 		args, err := arguments(spec)
 		if err == nil {
 			err = c.writeShell(spec)
 		}
-		return supervise.Talk{
+		return supervise.Conversation{
 			Reader: newReader(r, c.Confine.Rules(spec, program.Env)), Args: args, Input: userMessage("", spec.Plan.Prompt),
 		}, err
 	})

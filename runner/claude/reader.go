@@ -47,7 +47,7 @@ func newReader(run *supervise.Run, rules *confine.Rules) *reader {
 	return r
 }
 
-var _ supervise.Talker = (*reader)(nil)
+var _ supervise.InteractiveReader = (*reader)(nil)
 
 // Begin does nothing: the prompt is the first message.
 func (r *reader) Begin() {}

@@ -117,33 +117,33 @@ func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Si
 	}
 	home := filepath.Join(spec.Dir, "home", homeFolder)
 	program := c.With([]string{Program}, c.variables(home, spec))
-	var t *talk
+	var reader *reader
 	run := func(spec supervise.Spec, prompt string) (supervise.Outcome, error) {
-		return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
+		return program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Conversation, error) {
 			if err := os.MkdirAll(home, 0o700); err != nil {
-				return supervise.Talk{}, err
+				return supervise.Conversation{}, err
 			}
-			t = newTalk(r)
+			reader = newReader(r)
 			thread := c.takeThread(spec, home)
 			input := prompt
 			if prompt == "" || thread == "" { // it starts over
 				input = supervise.Prompt(spec.Plan) + prompt
 			}
-			return supervise.Talk{Reader: t, Args: c.arguments(spec, thread), Input: input}, nil
+			return supervise.Conversation{Reader: reader, Args: c.arguments(spec, thread), Input: input}, nil
 		})
 	}
 	out, err := run(spec, "")
 	for err == nil && out.Status == task.RunCompleted && ctx.Err() == nil {
-		rest, ok := t.remainingSpec(out.Session)
+		remaining, ok := reader.remainingSpec(out.Session)
 		if !ok {
 			break // the next run reads it
 		}
-		texts := t.Messages()
+		texts := reader.Messages()
 		if len(texts) == 0 {
 			break
 		}
 		before, artifacts := out.Usage, out.Artifacts
-		out, err = run(rest, strings.Join(texts, "\n\n")+"\n")
+		out, err = run(remaining, strings.Join(texts, "\n\n")+"\n")
 		out.Usage, out.Artifacts = before.Add(out.Usage), distinct(artifacts, out.Artifacts)
 	}
 	return out, err

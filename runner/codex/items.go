@@ -37,51 +37,51 @@ type item struct {
 }
 
 // item emits the events of an item that began or ended.
-func (t *talk) item(it *item, done bool, line []byte) {
-	switch it.Type {
+func (r *reader) item(i *item, done bool, line []byte) {
+	switch i.Type {
 	case "agent_message":
 		if done {
-			t.last = t.Clean(it.Text)
-			t.Event(supervise.EventText, it.Text, nil, line)
+			r.last = r.Clean(i.Text)
+			r.Event(supervise.EventText, i.Text, nil, line)
 		}
 	case "reasoning":
 		if done {
-			t.Event(supervise.EventLog, it.Text, map[string]any{"reasoning": true}, line)
+			r.Event(supervise.EventLog, i.Text, map[string]any{"reasoning": true}, line)
 		}
 	case "error":
-		t.Event(supervise.EventLog, it.Message, nil, line)
+		r.Event(supervise.EventLog, i.Message, nil, line)
 	case "command_execution", "mcp_tool_call", "file_change", "web_search":
-		t.tool(it, done, line)
+		r.tool(i, done, line)
 	}
 }
 
 // tool reports a call when it begins and its result when it ends. Some items
 // are reported only when they end.
-func (t *talk) tool(it *item, done bool, line []byte) {
-	if !done || it.Type == "file_change" || it.Type == "web_search" {
-		t.Event(supervise.EventToolCall, it.call(), it.data(), line)
+func (r *reader) tool(i *item, done bool, line []byte) {
+	if !done || i.Type == "file_change" || i.Type == "web_search" {
+		r.Event(supervise.EventToolCall, i.call(), i.data(), line)
 	}
 	if !done {
 		return
 	}
-	switch it.Type {
+	switch i.Type {
 	case "file_change":
-		t.changed(it)
+		r.changed(i)
 	case "command_execution", "mcp_tool_call":
-		data := map[string]any{"id": it.ID, "status": it.Status}
-		if it.ExitCode != nil {
-			data["exitCode"] = *it.ExitCode
+		data := map[string]any{"id": i.ID, "status": i.Status}
+		if i.ExitCode != nil {
+			data["exitCode"] = *i.ExitCode
 		}
-		t.Event(supervise.EventToolResult, it.answer(), data, line)
+		r.Event(supervise.EventToolResult, i.answer(), data, line)
 	}
-	if it.Status == "declined" {
-		t.Event(supervise.EventPermission, "Codex declined "+it.call(), map[string]any{"id": it.ID, "allowed": false}, line)
+	if i.Status == "declined" {
+		r.Event(supervise.EventPermission, "Codex declined "+i.call(), map[string]any{"id": i.ID, "allowed": false}, line)
 	}
 }
 
 // isCall reports whether the item is a tool call.
-func (it *item) isCall() bool {
-	switch it.Type {
+func (i *item) isCall() bool {
+	switch i.Type {
 	case "command_execution", "mcp_tool_call", "file_change", "web_search":
 		return true
 	}
@@ -89,52 +89,52 @@ func (it *item) isCall() bool {
 }
 
 // hasStartEvent reports whether Codex also reports the beginning of the item.
-func (it *item) hasStartEvent() bool {
-	return it.Type == "command_execution" || it.Type == "mcp_tool_call"
+func (i *item) hasStartEvent() bool {
+	return i.Type == "command_execution" || i.Type == "mcp_tool_call"
 }
 
 // call describes the call in one line.
-func (it *item) call() string {
-	switch it.Type {
+func (i *item) call() string {
+	switch i.Type {
 	case "command_execution":
-		return "bash " + it.Command
+		return "bash " + i.Command
 	case "mcp_tool_call":
-		return it.Server + " " + it.Tool
+		return i.Server + " " + i.Tool
 	case "web_search":
-		return "search " + it.Query
+		return "search " + i.Query
 	}
 	var paths []string
-	for _, c := range it.Changes {
+	for _, c := range i.Changes {
 		paths = append(paths, c.Kind+" "+c.Path)
 	}
 	return "change " + strings.Join(paths, ", ")
 }
 
-func (it *item) data() map[string]any {
-	data := map[string]any{"id": it.ID}
-	if len(it.Arguments) > 0 {
-		data["arguments"] = it.Arguments
+func (i *item) data() map[string]any {
+	data := map[string]any{"id": i.ID}
+	if len(i.Arguments) > 0 {
+		data["arguments"] = i.Arguments
 	}
 	return data
 }
 
 // answer returns the result of a call.
-func (it *item) answer() string {
+func (i *item) answer() string {
 	switch {
-	case it.Error != nil:
-		return it.Error.Message
-	case it.Type == "command_execution" && it.ExitCode != nil && *it.ExitCode != 0:
-		return fmt.Sprintf("%s\n[exit code %d]", strings.TrimRight(it.Output, "\n"), *it.ExitCode)
-	case it.Type == "command_execution":
-		return it.Output
-	case it.Result == nil:
+	case i.Error != nil:
+		return i.Error.Message
+	case i.Type == "command_execution" && i.ExitCode != nil && *i.ExitCode != 0:
+		return fmt.Sprintf("%s\n[exit code %d]", strings.TrimRight(i.Output, "\n"), *i.ExitCode)
+	case i.Type == "command_execution":
+		return i.Output
+	case i.Result == nil:
 		return ""
 	}
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	if json.Unmarshal(it.Result.Content, &parts) != nil {
-		return string(it.Result.Content)
+	if json.Unmarshal(i.Result.Content, &parts) != nil {
+		return string(i.Result.Content)
 	}
 	var texts []string
 	for _, p := range parts {
@@ -144,18 +144,18 @@ func (it *item) answer() string {
 }
 
 // changed records the files of the workspace that a patch changed.
-func (t *talk) changed(it *item) {
-	if it.Status != "completed" {
+func (r *reader) changed(i *item) {
+	if i.Status != "completed" {
 		return
 	}
-	for _, c := range it.Changes {
+	for _, c := range i.Changes {
 		path := c.Path
-		if rel, err := filepath.Rel(t.Work, path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(r.Work, path); err == nil && filepath.IsLocal(rel) {
 			path = rel
 		}
-		path = t.Clean(path)
-		if len(t.artifacts) < maxArtifacts && !slices.Contains(t.artifacts, path) {
-			t.artifacts = append(t.artifacts, path)
+		path = r.Clean(path)
+		if len(r.artifacts) < maxArtifacts && !slices.Contains(r.artifacts, path) {
+			r.artifacts = append(r.artifacts, path)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (c *Runner) Enforcement(task.Spec) enforce.Levels {
 
 // Run starts the program and returns when its whole process tree has ended.
 func (c *Runner) Run(ctx context.Context, spec supervise.Spec, sink supervise.Sink) (supervise.Outcome, error) {
-	return c.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Talk, error) {
-		return supervise.Talk{Reader: newProtocol(r), Input: supervise.Prompt(spec.Plan)}, nil
+	return c.Program.Run(ctx, spec, sink, func(r *supervise.Run) (supervise.Conversation, error) {
+		return supervise.Conversation{Reader: newProtocol(r), Input: supervise.Prompt(spec.Plan)}, nil
 	})
 }

@@ -44,7 +44,7 @@ func (p Program) runAlone(ctx context.Context, timeout time.Duration, sink Sink,
 	var spec Spec
 	spec.Dir, spec.RunID = dir.Path, -task.ID(aloneCount.Add(1))
 	spec.Plan.Limits.TimeoutSeconds = int(timeout / time.Second)
-	return p.Run(ctx, spec, sink, func(r *Run) (Talk, error) { return Talk{Reader: read(r)}, nil })
+	return p.Run(ctx, spec, sink, func(r *Run) (Conversation, error) { return Conversation{Reader: read(r)}, nil })
 }
 
 // exitReader reads a program of which only exit code 0 is expected.

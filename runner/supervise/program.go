@@ -25,8 +25,8 @@ type Program struct {
 	Confine Confinement // of the program and its descendants
 }
 
-// Talk describes the conversation with a program.
-type Talk struct {
+// Conversation describes what a program is started with and who reads its output.
+type Conversation struct {
 	Reader Reader
 	Args   []string // appended to those of the program
 	Input  string   // the first text written to stdin
@@ -111,7 +111,7 @@ func (discardSink) Event(Event)           {}
 // Run starts the program for a run and returns when its whole process tree has
 // ended. prepare is called when the folders of the run exist. Values of
 // variables whose names mark them as secret are redacted.
-func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Run) (Talk, error)) (Outcome, error) {
+func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Run) (Conversation, error)) (Outcome, error) {
 	if ctx.Err() != nil {
 		return Canceled(context.Cause(ctx)), nil
 	}
@@ -127,16 +127,16 @@ func (p Program) Run(ctx context.Context, spec Spec, sink Sink, prepare func(*Ru
 	r := NewRun(spec, sink)
 	r.grace = p.grace()
 	defer r.EndSoon(nil)
-	talk, err := prepare(r)
+	conversation, err := prepare(r)
 	if err != nil {
 		return Failed(task.PhaseError, "The run could not be prepared"), err
 	}
 	end, err := supervise(ctx, program{
-		RunID: spec.RunID, Argv: slices.Concat([]string{path}, p.Argv[1:], talk.Args), Env: env, Dir: r.Work, Input: talk.Input,
+		RunID: spec.RunID, Argv: slices.Concat([]string{path}, p.Argv[1:], conversation.Args), Env: env, Dir: r.Work, Input: conversation.Input,
 		Limits: spec.Plan.Limits, Grace: p.grace(), Shim: p.Shim, Rules: p.Confine.Rules(spec, p.Env),
-	}, talk.Reader)
-	out := outcome(p.Argv[0], end, err, talk.Reader)
-	talk.Reader.End(&out)
+	}, conversation.Reader)
+	out := outcome(p.Argv[0], end, err, conversation.Reader)
+	conversation.Reader.End(&out)
 	if err == nil {
 		r.noteLeftover(end)
 	}

@@ -1,7 +1,7 @@
 // Package supervise starts the programs of agents under a shim, enforces their
 // limits, ends their whole process trees, and records the transcript of a run.
 // It is independent of the kind of agent: a kind embeds a Run, parses the
-// output of its agent (Reader, Talker) and starts it with a Program.
+// output of its agent (Reader, InteractiveReader) and starts it with a Program.
 package supervise
 
 import (
@@ -40,9 +40,9 @@ type Reader interface {
 	run() *Run
 }
 
-// Talker is a Reader that answers its program: stdin stays open until it calls
-// Run.CloseInput.
-type Talker interface {
+// InteractiveReader is a Reader that also writes to its program: stdin stays open
+// until it calls Run.CloseInput.
+type InteractiveReader interface {
 	Reader
 	// Begin is called once, before anything else.
 	Begin()
@@ -77,7 +77,7 @@ type program struct {
 	Argv   []string // Argv[0] is an absolute path
 	Env    []string
 	Dir    string
-	Input  string // written to stdin, which is then closed unless the reader is a Talker
+	Input  string // written to stdin, which is then closed unless the reader is interactive
 	Limits task.Limits
 	Grace  time.Duration
 	Shim   []string // nil: this binary
@@ -170,10 +170,10 @@ func supervise(ctx context.Context, p program, r Reader) (ending, error) {
 	defer over()
 	var interrupt func() bool
 	run.in.post([]byte(p.Input))
-	t, talks := r.(Talker)
-	if talks {
-		t.Begin()
-		interrupt = t.Interrupt
+	interactive, ok := r.(InteractiveReader)
+	if ok {
+		interactive.Begin()
+		interrupt = interactive.Interrupt
 	} else {
 		run.in.close()
 	}

@@ -15,8 +15,8 @@ import (
 // maxArtifacts bounds the changed files that a run reports.
 const maxArtifacts = 100
 
-// talk reads the lines of `codex exec --json`.
-type talk struct {
+// reader parses the lines of `codex exec --json`.
+type reader struct {
 	*supervise.Run
 	completed  bool   // turn.completed was seen
 	failure    string // message of turn.failed
@@ -30,8 +30,8 @@ type talk struct {
 
 // remainingSpec returns the plan for another prompt, with the remaining limits; ok is
 // false if a limit is used up.
-func (t *talk) remainingSpec(session string) (supervise.Spec, bool) {
-	spec, limits := t.Spec, t.Spec.Plan.Limits
+func (r *reader) remainingSpec(session string) (supervise.Spec, bool) {
+	spec, limits := r.Spec, r.Spec.Plan.Limits
 	left := func(limit *int, used int) bool {
 		if *limit == 0 {
 			return true
@@ -39,23 +39,23 @@ func (t *talk) remainingSpec(session string) (supervise.Spec, bool) {
 		*limit -= used
 		return *limit > 0
 	}
-	ok := left(&limits.TimeoutSeconds, t.WorkedSeconds()) && left(&limits.MaxTokens, t.Usage.Tokens()) && left(&limits.MaxTurns, t.turns)
+	ok := left(&limits.TimeoutSeconds, r.WorkedSeconds()) && left(&limits.MaxTokens, r.Usage.Tokens()) && left(&limits.MaxTurns, r.turns)
 	spec.Plan.Limits, spec.Session, spec.Former = limits, session, spec.Dir
 	return spec, ok
 }
 
-func newTalk(r *supervise.Run) *talk {
-	t := &talk{Run: r}
-	r.ReadLines(false, t.line)
-	return t
+func newReader(run *supervise.Run) *reader {
+	r := &reader{Run: run}
+	run.ReadLines(false, r.line)
+	return r
 }
 
 // Output parses lines. Reconnecting is not progress, and neither is stderr,
 // where Codex keeps complaining.
-func (t *talk) Output(s supervise.Stream, b []byte) bool {
-	t.progressed = false
-	t.Run.Output(s, b)
-	return t.progressed
+func (r *reader) Output(s supervise.Stream, b []byte) bool {
+	r.progressed = false
+	r.Run.Output(s, b)
+	return r.progressed
 }
 
 // line is one line of JSON.
@@ -73,37 +73,37 @@ type line struct {
 	} `json:"usage"`
 }
 
-func (t *talk) line(kind supervise.LineKind, b []byte) {
+func (r *reader) line(kind supervise.LineKind, b []byte) {
 	var l line
-	before := t.progressed
-	t.progressed = true
+	before := r.progressed
+	r.progressed = true
 	if kind != supervise.WholeLine || !supervise.IsObject(b) || json.Unmarshal(b, &l) != nil || l.Type == "" {
-		t.LogLine(kind, b)
+		r.LogLine(kind, b)
 		return
 	}
 	if strings.HasPrefix(l.Type, "item.") || l.Type == "turn.started" {
-		t.EndSoon(nil)
+		r.EndSoon(nil)
 	}
 	switch l.Type {
 	case "thread.started":
-		t.KeepSession(task.CleanText(l.ThreadID))
-		t.Event(supervise.EventLog, "thread "+task.CleanText(l.ThreadID), map[string]any{"threadId": task.CleanText(l.ThreadID)}, b)
+		r.KeepSession(task.CleanText(l.ThreadID))
+		r.Event(supervise.EventLog, "thread "+task.CleanText(l.ThreadID), map[string]any{"threadId": task.CleanText(l.ThreadID)}, b)
 	case "turn.completed":
-		t.completed = true
-		t.Event(supervise.EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
-		t.EndSoon(new(t.Verdict(supervise.Exit{})))
+		r.completed = true
+		r.Event(supervise.EventUsage, "", map[string]any{"tokensIn": l.Usage.In, "tokensOut": l.Usage.Out}, b)
+		r.EndSoon(new(r.Verdict(supervise.Exit{})))
 	case "turn.failed":
-		t.failure = cmp.Or(l.Error.Message, "it did not say why")
-		t.Event(supervise.EventError, l.Error.Message, nil, b)
-		t.EndSoon(new(t.Verdict(supervise.Exit{})))
+		r.failure = cmp.Or(l.Error.Message, "it did not say why")
+		r.Event(supervise.EventError, l.Error.Message, nil, b)
+		r.EndSoon(new(r.Verdict(supervise.Exit{})))
 	case "error":
-		if t.complaint(l.Message, b) {
-			t.progressed = before
+		if r.complaint(l.Message, b) {
+			r.progressed = before
 		}
 	case "item.started", "item.completed":
 		if l.Item != nil {
-			t.countTurn(l.Item, l.Type == "item.completed")
-			t.item(l.Item, l.Type == "item.completed", b)
+			r.countTurn(l.Item, l.Type == "item.completed")
+			r.item(l.Item, l.Type == "item.completed", b)
 		}
 	}
 }
@@ -111,17 +111,17 @@ func (t *talk) line(kind supervise.LineKind, b []byte) {
 // countTurn counts the turns of the model, which Codex does not report: a turn
 // begins with the first item after a call has ended. Parallel calls, which
 // Codex executes one after another, count as separate turns.
-func (t *talk) countTurn(it *item, done bool) {
-	if it.Type == "error" || it.Type == "todo_list" {
+func (r *reader) countTurn(i *item, done bool) {
+	if i.Type == "error" || i.Type == "todo_list" {
 		return
 	}
-	if t.turns == 0 || t.answered && (!done || !it.hasStartEvent()) {
-		t.turns++
-		t.answered = false
+	if r.turns == 0 || r.answered && (!done || !i.hasStartEvent()) {
+		r.turns++
+		r.answered = false
 	}
-	t.answered = t.answered || done && it.isCall()
-	if limit := t.Spec.Plan.Limits.MaxTurns; limit > 0 && t.turns > limit {
-		t.Stop(supervise.Failed(task.PhaseTurns, fmt.Sprintf("It began turn %d of at most %d", t.turns, limit)))
+	r.answered = r.answered || done && i.isCall()
+	if limit := r.Spec.Plan.Limits.MaxTurns; limit > 0 && r.turns > limit {
+		r.Stop(supervise.Failed(task.PhaseTurns, fmt.Sprintf("It began turn %d of at most %d", r.turns, limit)))
 	}
 }
 
@@ -130,44 +130,44 @@ var reconnecting = lazyregexp.New(`(?i)^reconnecting\b`)
 // complaint handles an error line and reports whether it only says that Codex
 // reconnects. With a rejected key, that is pointless, and Codex might retry
 // forever.
-func (t *talk) complaint(message string, b []byte) (again bool) {
+func (r *reader) complaint(message string, b []byte) (again bool) {
 	if !reconnecting().MatchString(message) {
-		t.lastError = message
-		t.Event(supervise.EventError, message, nil, b)
+		r.lastError = message
+		r.Event(supervise.EventError, message, nil, b)
 		return false
 	}
-	t.Event(supervise.EventLog, message, nil, b)
+	r.Event(supervise.EventLog, message, nil, b)
 	if supervise.IsCredentialError(message) {
-		t.Stop(supervise.RefusedCredentials(t.Clean(message)))
+		r.Stop(supervise.RefusedCredentials(r.Clean(message)))
 	}
 	return true
 }
 
 // Verdict returns completed only if the turn was seen to end successfully.
-func (t *talk) Verdict(e supervise.Exit) supervise.Outcome {
-	why := cmp.Or(t.failure, t.lastError)
-	switch stop := t.Stopped(); {
+func (r *reader) Verdict(e supervise.Exit) supervise.Outcome {
+	why := cmp.Or(r.failure, r.lastError)
+	switch stop := r.Stopped(); {
 	case stop != nil: // the last line exceeded a limit
 		return *stop
 	case e.Crashed():
-		return *t.Abnormal(e)
-	case why != "" && !t.completed && supervise.IsCredentialError(why):
+		return *r.Abnormal(e)
+	case why != "" && !r.completed && supervise.IsCredentialError(why):
 		return supervise.RefusedCredentials(why)
-	case t.failure != "":
-		return supervise.Failed(task.PhaseError, "Its turn failed: "+t.failure)
+	case r.failure != "":
+		return supervise.Failed(task.PhaseError, "Its turn failed: "+r.failure)
 	case e.Code != 0 && why != "":
 		return supervise.Failed(task.PhaseError, fmt.Sprintf("It ended with exit code %d: %s", e.Code, why))
-	case e.Code != 0 && supervise.IsCredentialError(t.Stderr()):
-		return supervise.RefusedCredentials(t.Stderr())
+	case e.Code != 0 && supervise.IsCredentialError(r.Stderr()):
+		return supervise.RefusedCredentials(r.Stderr())
 	case e.Code != 0:
-		return *t.Abnormal(e)
-	case !t.completed:
-		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+t.LastOutput())
-	case strings.TrimSpace(t.last) == "":
+		return *r.Abnormal(e)
+	case !r.completed:
+		return supervise.Failed(task.PhaseProtocol, "It ended without saying that its turn is complete"+r.LastOutput())
+	case strings.TrimSpace(r.last) == "":
 		return supervise.Failed(task.PhaseError, supervise.NoResult)
 	}
-	out := supervise.Completed(strings.TrimSpace(t.last))
-	out.Artifacts = t.artifacts
+	out := supervise.Completed(strings.TrimSpace(r.last))
+	out.Artifacts = r.artifacts
 	return out
 }
 
