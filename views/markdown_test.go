@@ -9,11 +9,11 @@ import (
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ src, want string }{
-		"a task number is a link":       {"see #12, please", `<p>see <a href="/tasks/12" class="ref">#12</a>, please</p>`},
-		"an agent is a link":            {"ask @code-x.", `<p>ask <a href="/agents/code-x" class="mention">@code-x</a>.</p>`},
-		"a number in a word is no link": {"a#12 and #12b", `<p>a#12 and #12b</p>`},
-		"a reference in code is text":   {"`#12`", `<p><code>#12</code></p>`},
-		"raw HTML is shown as text":     {"a <b>x</b>", `<p>a &lt;b&gt;x&lt;/b&gt;</p>`},
+		"a task number is a link":          {"see #12, please", `<p>see <a href="/tasks/12" class="ref">#12</a>, please</p>`},
+		"an agent is a link":               {"ask @code-x.", `<p>ask <a href="/agents/code-x" class="mention">@code-x</a>.</p>`},
+		"a number in a word is not a link": {"a#12 and #12b", `<p>a#12 and #12b</p>`},
+		"a reference in code is text":      {"`#12`", `<p><code>#12</code></p>`},
+		"raw HTML is shown as text":        {"a <b>x</b>", `<p>a &lt;b&gt;x&lt;/b&gt;</p>`},
 		"an image becomes a link": {
 			"![cat](https://x.test/c.png)",
 			`<p><a href="https://x.test/c.png" rel="nofollow noreferrer">cat</a></p>`,

@@ -130,7 +130,7 @@ func (s *serverTools) ask(ctx context.Context, query, method string, params, int
 		Error  *struct{ Message string }
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return fmt.Errorf("its answer is no JSON: %w", err)
+		return fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	if answer.Error != nil {
 		return errors.New(answer.Error.Message)

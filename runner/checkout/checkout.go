@@ -215,7 +215,7 @@ func (c *checkout) add(ctx context.Context, commit string) error {
 // admin returns the folder in which the repository stores the worktree's
 // metadata.
 func (c *checkout) admin() (string, error) {
-	refuse := fmt.Errorf("%s is there and is no worktree of %s: name another folder", c.o.Dir, c.r.Path)
+	refuse := fmt.Errorf("%s exists and is not a worktree of %s: name another folder", c.o.Dir, c.r.Path)
 	b, err := os.ReadFile(filepath.Join(c.o.Dir, ".git"))
 	if err != nil || len(b) > 8192 {
 		return "", refuse

@@ -200,8 +200,8 @@ func TestACheckoutReportsWhatIsWrong(t *testing.T) {
 			func(o *Options) { o.Pattern, o.New, o.From = "taskyard/7", "taskyard/7-words", "main" },
 		},
 		{"the branch was deleted", "has no branch taskyard/42-x: it is deleted", func(o *Options) { o.Branch = "taskyard/42-x" }},
-		{"the folder contains something else", "is no worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
-		{"the folder is that of the repository", "is no worktree of", func(o *Options) { o.Dir = s.repo }},
+		{"the folder contains something else", "is not a worktree of", func(o *Options) { o.Dir = filepath.Dir(s.repo) }},
+		{"the folder is that of the repository", "is not a worktree of", func(o *Options) { o.Dir = s.repo }},
 	} {
 		o := s.options()
 		c.change(&o)

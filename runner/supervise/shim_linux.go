@@ -93,11 +93,11 @@ func newShim(args []string) (*shim, error) {
 	}
 	ms, err := strconv.Atoi(args[0])
 	if err != nil || ms < 0 {
-		return nil, fmt.Errorf("%q is no grace", args[0])
+		return nil, fmt.Errorf("%q is not a grace period", args[0])
 	}
 	limits := programLimits
 	if limits.CPUSeconds, err = strconv.ParseUint(args[1], 10, 64); err != nil {
-		return nil, fmt.Errorf("%q is no processor time", args[1])
+		return nil, fmt.Errorf("%q is not a processor time", args[1])
 	}
 	if err := tree.Pipes(lifelineFD, statusFD); err != nil {
 		return nil, err

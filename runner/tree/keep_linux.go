@@ -18,7 +18,7 @@ func Pipes(fds ...int) error {
 	for _, fd := range fds {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
-			return fmt.Errorf("file descriptor %d is no pipe", fd)
+			return fmt.Errorf("file descriptor %d is not a pipe", fd)
 		}
 		unix.CloseOnExec(fd)
 	}

@@ -112,7 +112,7 @@ func TestList(t *testing.T) {
 		testkit.NoError(t, os.Mkdir(filepath.Join(b.opts.Root, "none"), 0o777))
 		has(t, ok(t, b, "list", args{"path": "none"}), "none is empty")
 	})
-	refused(t, b, "list", args{"path": "d/b.txt"}, "is no folder")
+	refused(t, b, "list", args{"path": "d/b.txt"}, "is not a folder")
 }
 
 func TestGlob(t *testing.T) {

@@ -24,7 +24,7 @@ func (b *Box) place(given string) (string, error) {
 	case len(given) > maxPath:
 		return "", fmt.Errorf("path: it is %s bytes long, at most %s are allowed", count(len(given)), count(maxPath))
 	case !utf8.ValidString(given) || strings.ContainsRune(given, 0):
-		return "", errors.New("path: it holds NUL or is no valid UTF-8")
+		return "", errors.New("path: it holds NUL or is not valid UTF-8")
 	case given == "":
 		return ".", nil
 	}
@@ -120,7 +120,7 @@ func (b *Box) openDir(name string) (*os.File, error) {
 func (b *Box) refuseDir(name string, info fs.FileInfo) error {
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", name)
+		return fmt.Errorf("%s is not a folder", name)
 	case instance.Identify(info).Device != b.device:
 		return fmt.Errorf("%s is on a different file system from the workspace: it is refused", name)
 	case instance.IsProtected(info):
