@@ -101,7 +101,7 @@ func (c *client) finish(w *wire, n int64) error {
 		if err := c.claim(w, n); err != nil {
 			return err
 		}
-		return c.holds(w, w.body)
+		return c.recordTask(w, w.body)
 	}
 	id, _ := c.held.Load(w)
 	body, err := w.call(request("POST", "/api/agents/"+c.agent+"/complete-and-signup", c.host,
@@ -110,14 +110,14 @@ func (c *client) finish(w *wire, n int64) error {
 		return err
 	}
 	_, next, _ := bytes.Cut(body, []byte(`"task":{`))
-	return c.holds(w, next)
+	return c.recordTask(w, next)
 }
 
 var idPrefix = []byte(`"id":"`)
 
-// holds records the task of a caller: the first ID of an answer. Without one,
+// recordTask records the task of a caller: the first ID of an answer. Without one,
 // the queue is empty.
-func (c *client) holds(w *wire, answer []byte) error {
+func (c *client) recordTask(w *wire, answer []byte) error {
 	_, rest, ok := bytes.Cut(answer, idPrefix)
 	id, _, end := bytes.Cut(rest, []byte(`"`))
 	if !ok || !end {

@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		err = b.local(ctx)
 	}
 	if err == nil {
-		b.say("done")
+		b.progress("done")
 		err = tooLarge(b.sheet.pages)
 	}
 	return errors.Join(o.write(newReport(b.sheet), stdout), err) // the completed parts are still valid

@@ -69,7 +69,7 @@ func (b *bench) measurePages(c *yearClient, inst *instance, paths []string) erro
 		figures[i] = &pageFigure{Path: p}
 	}
 	for round := range b.rounds {
-		b.say("round %d of %d", round+1, b.rounds)
+		b.progress("round %d of %d", round+1, b.rounds)
 		for _, f := range figures {
 			if err := c.measurePage(inst, f); err != nil {
 				return err

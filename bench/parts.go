@@ -58,8 +58,8 @@ func partNames() []string {
 	return names
 }
 
-// say prints the progress of the run.
-func (b *bench) say(format string, args ...any) {
+// progress prints a line about the progress of the run.
+func (b *bench) progress(format string, args ...any) {
 	fmt.Fprintf(b.stderr, "%4.0f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
@@ -78,7 +78,7 @@ func (b *bench) local(ctx context.Context) error {
 		return err
 	}
 	if b.bin == "" {
-		b.say("building the server")
+		b.progress("building the server")
 		if b.bin, err = buildServer(ctx, b.folder); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (b *bench) local(ctx context.Context) error {
 		if b.only == "" && p.named || b.only != "" && !slices.Contains(strings.Split(b.only, ","), p.name) {
 			continue
 		}
-		b.say("%s", p.name)
+		b.progress("%s", p.name)
 		if err := p.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -125,7 +125,7 @@ func (b *bench) stores(ctx context.Context) (err error) {
 			return err
 		}
 		stores = append(stores, s)
-		b.say("%d tasks written in %.1f s", size, time.Since(begin).Seconds())
+		b.progress("%d tasks written in %.1f s", size, time.Since(begin).Seconds())
 	}
 	return measureStores(ctx, b.sheet, stores, b.rounds, b.lap)
 }
@@ -190,7 +190,7 @@ func (b *bench) history(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.say("%d archived tasks written and indexed in %.1f s", b.archive, time.Since(begin).Seconds())
+	b.progress("%d archived tasks written and indexed in %.1f s", b.archive, time.Since(begin).Seconds())
 	size := number(float64(b.archive))
 	if err := measureRestart(ctx, b.sheet, inst, size+" tasks", b.rounds); err != nil {
 		return err

@@ -158,15 +158,15 @@ func (b *bench) rawLap(ctx context.Context, url string, w work) (lap, error) {
 	return drive(len(conns), b.lap, func(i int, n int64) error { return rawWork(ctx, conns[i], w, owner(n)) })
 }
 
-func rawWork(ctx context.Context, c *pgx.Conn, w work, who string) error {
+func rawWork(ctx context.Context, c *pgx.Conn, w work, ownerName string) error {
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		var id int64
 		now := time.Now().UnixMilli()
 		var row pgx.Row
 		if w == claiming {
-			row = tx.QueryRow(ctx, rawClaim, who, now, now+lease.Milliseconds())
+			row = tx.QueryRow(ctx, rawClaim, ownerName, now, now+lease.Milliseconds())
 		} else {
-			row = tx.QueryRow(ctx, rawCreate, who, now, description)
+			row = tx.QueryRow(ctx, rawCreate, ownerName, now, description)
 		}
 		err := row.Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -175,7 +175,7 @@ func rawWork(ctx context.Context, c *pgx.Conn, w work, who string) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, rawEvent, now, who, "task."+string(w), id)
+		_, err = tx.Exec(ctx, rawEvent, now, ownerName, "task."+string(w), id)
 		return err
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// target is the limit of a result, and a stricter goal. The zero aim has no limit:
+// target is the limit of a result, and a stricter goal. The zero target has no limit:
 // the result is informational.
 type target struct {
 	Must   float64 `json:"must,omitempty"`
@@ -23,19 +23,19 @@ func atLeast(must, goal float64) target { return target{must, goal, false} }
 func atMost(must, goal float64) target  { return target{must, goal, true} }
 
 // verdict returns "goal", "ok" or "MISS", or "" if there is no limit.
-func (a target) verdict(v float64) string {
+func (t target) verdict(v float64) string {
 	reaches := func(bound float64) bool {
-		if a.AtMost {
+		if t.AtMost {
 			return v <= bound
 		}
 		return v >= bound
 	}
 	switch {
-	case a == target{}:
+	case t == target{}:
 		return ""
-	case reaches(a.Goal):
+	case reaches(t.Goal):
 		return "goal"
-	case reaches(a.Must):
+	case reaches(t.Must):
 		return "ok"
 	}
 	return "MISS"
@@ -58,16 +58,16 @@ type sheet struct {
 }
 
 // add records the value of one round.
-func (s *sheet) add(name, unit string, a target, v float64) {
+func (s *sheet) add(name, unit string, t target, v float64) {
 	i := slices.IndexFunc(s.figures, func(f *figure) bool { return f.Name == name })
 	if i < 0 {
 		i = len(s.figures)
-		s.figures = append(s.figures, &figure{Name: name, Unit: unit, target: a})
+		s.figures = append(s.figures, &figure{Name: name, Unit: unit, target: t})
 	}
 	f := s.figures[i]
 	f.Rounds = append(f.Rounds, v)
 	f.Value = median(f.Rounds)
-	f.Verdict = a.verdict(f.Value)
+	f.Verdict = t.verdict(f.Value)
 }
 
 func median(list []float64) float64 {

@@ -61,7 +61,7 @@ func (b *bench) yearInstance(ctx context.Context, folder string, s dbfill.Size, 
 	if err != nil {
 		return nil, m, err
 	}
-	b.say("%d open and %d archived tasks written and indexed in %.1f s", s.Open, s.Archived, time.Since(begin).Seconds())
+	b.progress("%d open and %d archived tasks written and indexed in %.1f s", s.Open, s.Archived, time.Since(begin).Seconds())
 	return inst, m, nil
 }
 

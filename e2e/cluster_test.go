@@ -194,12 +194,12 @@ func TestServersOnOneDatabase(t *testing.T) {
 		testkit.Eventually(t, "another server has started it again", func() bool { return lines(t, goDir+"started") == 2 })
 		t.Logf("it was continued after %v", time.Since(died).Round(time.Millisecond))
 		put(t, goDir+"go", "")
-		rest := all[0]
-		if rest == first {
-			rest = all[1]
+		survivor := all[0]
+		if survivor == first {
+			survivor = all[1]
 		}
 		testkit.Eventually(t, "the run has ended", func() bool {
-			list := call[struct{ Runs []task.Run }](t, rest.api(person), "GET", "/api/tasks/"+made.ID.String()+"/runs", nil).Runs
+			list := call[struct{ Runs []task.Run }](t, survivor.api(person), "GET", "/api/tasks/"+made.ID.String()+"/runs", nil).Runs
 			return len(list) > 0 && list[0].Status == task.RunCompleted
 		})
 		first.start()

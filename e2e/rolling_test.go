@@ -257,8 +257,8 @@ func TestServersAreUpgradedOneByOne(t *testing.T) {
 	srv.check(l, stream, hold, len(runs), lines(t, folder+"started"))
 	srv.versions()
 	srv.checkDowngradeIsRefused()
-	whole := exec.CommandContext(t.Context(), next, "check", "--data", first.data, "--set", "database="+first.store)
-	if out, err := whole.CombinedOutput(); err != nil {
+	check := exec.CommandContext(t.Context(), next, "check", "--data", first.data, "--set", "database="+first.store)
+	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("check: %v: %s", err, out)
 	}
 }

@@ -51,11 +51,11 @@ func newGate() *memoryGate {
 
 // acquireFor acquires bytes for a caller and returns the function that releases
 // them. Errors: that of the context; CodeRateLimited if nothing became free.
-func (g *memoryGate) acquireFor(ctx context.Context, who callerKey, bytes int64) (leave func(), err error) {
+func (g *memoryGate) acquireFor(ctx context.Context, caller callerKey, bytes int64) (leave func(), err error) {
 	bytes = min(bytes, callerShare)
-	own := g.shareFor(who)
+	own := g.shareFor(caller)
 	if err := g.acquire(ctx, own, bytes); err != nil {
-		g.releaseShare(who, own)
+		g.releaseShare(caller, own)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -64,7 +64,7 @@ func (g *memoryGate) acquireFor(ctx context.Context, who callerKey, bytes int64)
 	return func() {
 		g.all.Release(bytes)
 		own.sem.Release(bytes)
-		g.releaseShare(who, own)
+		g.releaseShare(caller, own)
 	}, nil
 }
 
@@ -97,24 +97,24 @@ func errBusy() error {
 }
 
 // shareFor returns the share of a caller with its users incremented.
-func (g *memoryGate) shareFor(who callerKey) *share {
+func (g *memoryGate) shareFor(caller callerKey) *share {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	own := g.callers[who]
+	own := g.callers[caller]
 	if own == nil {
 		own = &share{sem: semaphore.NewWeighted(callerShare)}
-		g.callers[who] = own
+		g.callers[caller] = own
 	}
 	own.users++
 	return own
 }
 
 // releaseShare removes a user of a share, and the share with its last user.
-func (g *memoryGate) releaseShare(who callerKey, own *share) {
+func (g *memoryGate) releaseShare(caller callerKey, own *share) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if own.users--; own.users == 0 {
-		delete(g.callers, who)
+		delete(g.callers, caller)
 	}
 }
 

@@ -219,9 +219,9 @@ func TestAReviewerCreatesPersonalTokens(t *testing.T) {
 	a := b.post("/settings/tokens", "name", "laptop", "scope", "review", "days", "30").is(200).shows("laptop is ready", "acts as you").
 		hides("claude mcp add")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
-	who, err := inst.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
-	if err != nil || who.Name != "user:rita" || who.Role != task.RoleReviewer {
-		t.Fatalf("got token of %+v, %v", who, err)
+	actor, err := inst.svc.Authenticate(t.Context(), rest[:strings.IndexAny(rest, "<\n& ")], "")
+	if err != nil || actor.Name != "user:rita" || actor.Role != task.RoleReviewer {
+		t.Fatalf("got token of %+v, %v", actor, err)
 	}
 	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not exceed the role of rita")
 	b.post("/settings/tokens", "name", "more", "scope", "agent", "agent", "coder", "days", "30").is(422).shows("must be left out")

@@ -13,15 +13,15 @@ import (
 // signed-in person, without a network.
 func BenchmarkQueuesPage(b *testing.B) {
 	inst := newSite(b)
-	who := inst.maya()
+	person := inst.maya()
 	for i := range 1000 {
 		owner := []string{"pull", "planner"}[i%2]
 		_, err := inst.svc.CreateTask(b.Context(), mayaActor,
 			task.New{Title: fmt.Sprintf("A task of the board, number %d", i), Owner: owner, Priority: i % 10, NoStart: true})
 		inst.ok(err)
 	}
-	who.get("/queues")
-	u := who.client.Jar
+	person.get("/queues")
+	u := person.client.Jar
 	req := httptest.NewRequest(http.MethodGet, inst.url+"/queues", http.NoBody)
 	for _, c := range u.Cookies(req.URL) {
 		req.AddCookie(c)

@@ -20,9 +20,9 @@ func TestConnectAnAgent(t *testing.T) {
 		"&#34;httpUrl&#34;", "{env:TASKYARD_TOKEN}", "/api/agents/coder/signup")
 	_, rest, _ := strings.Cut(a.body, "TASKYARD_TOKEN=")
 	secret := rest[:strings.IndexAny(rest, "<\n& ")]
-	who, err := inst.svc.Authenticate(context.Background(), secret, "")
-	if err != nil || who.Name != "coder" {
-		t.Fatalf("the displayed token %q is %+v: %v", secret, who, err)
+	actor, err := inst.svc.Authenticate(context.Background(), secret, "")
+	if err != nil || actor.Name != "coder" {
+		t.Fatalf("the displayed token %q is %+v: %v", secret, actor, err)
 	}
 	t.Run("the secret is shown once", func(t *testing.T) {
 		b.get("/agents/coder/connect").is(200).hides(secret).shows("laptop", secret[:9], "/settings/tokens/1/revoke")

@@ -25,12 +25,12 @@ func TestPagesByRole(t *testing.T) {
 		}
 	})
 	t.Run("other roles see the pages that they may", func(t *testing.T) {
-		for _, who := range []*browser{viewer, operator, reviewer} {
+		for _, person := range []*browser{viewer, operator, reviewer} {
 			for _, p := range m.pages() {
-				who.get(p).is(200)
+				person.get(p).is(200)
 			}
 			for _, p := range adminPages {
-				who.get(p).is(403).shows("it requires the role")
+				person.get(p).is(403).shows("it requires the role")
 			}
 		}
 		for _, p := range m.writerPages() {

@@ -92,11 +92,11 @@ func (s *site) newAdmin() {
 func BenchmarkYearPages(b *testing.B) {
 	inst, m := yearSite(b, dbfill.Size{Open: 10_000, Archived: 5_000, Approvals: 1000, Subtasks: 1000, Comments: 2000, Lines: 10_000})
 	inst.newAdmin()
-	who := inst.signIn("mara")
+	person := inst.signIn("mara")
 	for _, path := range yearPages(m) {
 		b.Run(strings.ReplaceAll(path, "/", "~"), func(b *testing.B) {
 			req := httptest.NewRequest(http.MethodGet, inst.url+path, http.NoBody)
-			for _, c := range who.client.Jar.Cookies(req.URL) {
+			for _, c := range person.client.Jar.Cookies(req.URL) {
 				req.AddCookie(c)
 			}
 			for b.Loop() {

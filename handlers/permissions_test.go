@@ -38,9 +38,9 @@ func TestPermissionsOverJSON(t *testing.T) {
 		s.do("viewer", "GET", "/api/inbox", "").want(200)
 	})
 	t.Run("only reviewers decide", func(t *testing.T) {
-		for _, who := range []string{"agent", "viewer", "operator"} {
-			s.do(who, "POST", at+"allow", "").problem(403, task.CodeForbidden)
-			s.do(who, "POST", at+"deny", `{"reason":"no"}`).problem(403, task.CodeForbidden)
+		for _, caller := range []string{"agent", "viewer", "operator"} {
+			s.do(caller, "POST", at+"allow", "").problem(403, task.CodeForbidden)
+			s.do(caller, "POST", at+"deny", `{"reason":"no"}`).problem(403, task.CodeForbidden)
 		}
 	})
 	t.Run("bad input is refused", func(t *testing.T) {

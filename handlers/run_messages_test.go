@@ -14,8 +14,8 @@ func TestMessagesToARunOverJSON(t *testing.T) {
 	s := newSite(t)
 	r := s.runNew().Run
 	at := "/api/runs/" + r.ID.String()
-	for _, who := range []string{"agent", "viewer"} {
-		s.do(who, "POST", at+"/messages", `{"text":"x"}`).problem(403, task.CodeForbidden)
+	for _, caller := range []string{"agent", "viewer"} {
+		s.do(caller, "POST", at+"/messages", `{"text":"x"}`).problem(403, task.CodeForbidden)
 	}
 	s.do("operator", "POST", at+"/messages", `{"text":" "}`).problem(422, task.CodeInvalidField)
 	s.do("operator", "POST", "/api/runs/99/messages", `{"text":"x"}`).problem(404, task.CodeRunNotFound)

@@ -145,22 +145,22 @@ func TestATaskExportEndsWhenTheTokenIsRevoked(t *testing.T) {
 	inst.ok(err)
 	made, err := inst.svc.CreateToken(ctx, vera, service.NewToken{Name: "file", Scope: "read", Own: true})
 	inst.ok(err)
-	lines := func(first func()) (n int, whole bool) {
+	lines := func(first func()) (n int, complete bool) {
 		req := httptest.NewRequest(http.MethodGet, "/history.csv", http.NoBody)
 		req = req.WithContext(context.WithValue(ctx, keyRequestInfo, &requestInfo{}))
 		req.Header.Set("Authorization", "Bearer "+made.Secret)
 		rec := httptest.NewRecorder()
 		c := echo.New().NewContext(req, &lateWriter{rec, first})
 		inst.ok(inst.srv.identify(c))
-		defer func() { n, whole = strings.Count(rec.Body.String(), "\n"), recover() == nil }()
+		defer func() { n, complete = strings.Count(rec.Body.String(), "\n"), recover() == nil }()
 		inst.ok(inst.srv.historyCSV(c))
-		return n, whole
+		return n, complete
 	}
-	if n, whole := lines(nil); n != 202 || !whole {
-		t.Errorf("got %d lines, complete %t", n, whole)
+	if n, complete := lines(nil); n != 202 || !complete {
+		t.Errorf("got %d lines, complete %t", n, complete)
 	}
-	n, whole := lines(func() { inst.ok(inst.svc.RevokeToken(ctx, mayaActor, made.ID)) })
-	if n != 201 || whole {
-		t.Errorf("after the token was revoked: got %d lines, complete %t", n, whole)
+	n, complete := lines(func() { inst.ok(inst.svc.RevokeToken(ctx, mayaActor, made.ID)) })
+	if n != 201 || complete {
+		t.Errorf("after the token was revoked: got %d lines, complete %t", n, complete)
 	}
 }

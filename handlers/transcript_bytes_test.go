@@ -78,16 +78,16 @@ func TestALineOfATranscriptFitsAResponse(t *testing.T) {
 				t.Fatalf("got %d lines, want %d", len(lines), len(want))
 			}
 			for i := range 3 {
-				whole, left := lines[i].Content, lines[i].ContentCut
+				content, left := lines[i].Content, lines[i].ContentCut
 				for left > 0 {
-					m := decode[task.Message](get(fmt.Sprintf("%s/%d?from=%d", path, lines[i].ID, len(whole))))
+					m := decode[task.Message](get(fmt.Sprintf("%s/%d?from=%d", path, lines[i].ID, len(content))))
 					if len(m.Content)+m.ContentCut != left {
 						t.Fatalf("line %d: got %d bytes and %d remaining, want %d", i, len(m.Content), m.ContentCut, left)
 					}
-					whole, left = whole+m.Content, m.ContentCut
+					content, left = content+m.Content, m.ContentCut
 				}
-				if whole != text {
-					t.Errorf("line %d: read %d bytes in total, want %d", i, len(whole), len(text))
+				if content != text {
+					t.Errorf("line %d: read %d bytes in total, want %d", i, len(content), len(text))
 				}
 			}
 			s.do("viewer", "GET", fmt.Sprintf("%s/%d?from=%d", path, lines[0].ID, len(text)+1), "").field(task.CodeInvalidField, "from")
@@ -128,11 +128,11 @@ func TestPagesOfATranscriptFitAResponse(t *testing.T) {
 				}
 				after = lastLine(t, a.body)
 			}
-			whole := b.get(at + "/transcript").is(200).body
-			if n := strings.Count(whole, text); n != 3 {
-				t.Errorf("transcript as text: got %d of 3 long lines in %d bytes", n, len(whole))
+			content := b.get(at + "/transcript").is(200).body
+			if n := strings.Count(content, text); n != 3 {
+				t.Errorf("transcript as text: got %d of 3 long lines in %d bytes", n, len(content))
 			}
-			if n := strings.Count(whole, "tool_call\n"); n != hostileCalls {
+			if n := strings.Count(content, "tool_call\n"); n != hostileCalls {
 				t.Errorf("transcript as text: got %d of %d calls", n, hostileCalls)
 			}
 		})

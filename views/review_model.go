@@ -182,8 +182,8 @@ func placeText(c *task.ReviewComment) string {
 
 // missingVotesText describes who can still vote.
 func missingVotesText(m *ReviewModel) string {
-	who := cmp.Or(m.Result.MissingVoters(), "any reviewer")
-	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + who + "."
+	voters := cmp.Or(m.Result.MissingVoters(), "any reviewer")
+	return ui.Count(m.Missing, "more vote is", "more votes are") + " needed, from " + voters + "."
 }
 
 // live returns the Chrome with the URL of the live part: the same result.

@@ -23,9 +23,9 @@ func TestColumnsStayWhereTheyWereDrawn(t *testing.T) {
 		b := inst.tab()
 		b.open("/queues")
 		const width = `document.querySelector(".board > :first-child").getBoundingClientRect().width`
-		whole := eval[float64](b, width)
+		want := eval[float64](b, width)
 		eval[int](b, `[...document.querySelectorAll(".board > :not(:first-child)")].map(c => c.remove()).length`)
-		equal(t, fmt.Sprintf("width of the first of %d columns while it is the only one", agents), eval[float64](b, width), whole)
+		equal(t, fmt.Sprintf("width of the first of %d columns while it is the only one", agents), eval[float64](b, width), want)
 	}
 }
 

@@ -95,11 +95,11 @@ const maxEscape = 12
 
 // cutString completes a JSON string whose end is missing, without a partial
 // last character.
-func cutString(b []byte) (whole json.RawMessage) {
+func cutString(b []byte) (quoted json.RawMessage) {
 	for n := range min(maxEscape, len(b)) {
-		if whole = append(append([]byte(`"`), b[:len(b)-n]...), '"'); json.Valid(whole) {
+		if quoted = append(append([]byte(`"`), b[:len(b)-n]...), '"'); json.Valid(quoted) {
 			break
 		}
 	}
-	return whole
+	return quoted
 }

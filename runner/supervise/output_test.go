@@ -30,8 +30,8 @@ func TestAFloodOfOutputGoesToAFile(t *testing.T) {
 	if logs := r.Texts(supervise.EventLog); len(logs) != 1 || !strings.Contains(logs[0], supervise.OverflowName) {
 		t.Errorf("got notes %q", logs)
 	}
-	rest, err := os.ReadFile(filepath.Join(spec.Dir, supervise.OverflowName))
-	if lines := r.Lines() + bytes.Count(rest, []byte("\n")); err != nil || lines != 50000000/80 {
+	overflow, err := os.ReadFile(filepath.Join(spec.Dir, supervise.OverflowName))
+	if lines := r.Lines() + bytes.Count(overflow, []byte("\n")); err != nil || lines != 50000000/80 {
 		t.Errorf("got %d lines in total, %v", lines, err)
 	}
 }

@@ -23,8 +23,8 @@ const (
 func Descendants(root int) []Proc {
 	seen, _ := walk(root)
 	for i := 0; i < walks || i < maxWalks && len(living(seen)) == 0; i++ {
-		again, whole := walk(root)
-		agree := whole && slices.Equal(seen, again)
+		again, complete := walk(root)
+		agree := complete && slices.Equal(seen, again)
 		seen = again
 		if agree {
 			break
@@ -37,19 +37,19 @@ func living(list []Proc) []Proc {
 	return slices.DeleteFunc(slices.Clone(list), func(p Proc) bool { return p.Dead })
 }
 
-// walk walks a tree once. whole is false if a process ended before it was
+// walk walks a tree once. complete is false if a process ended before it was
 // examined.
-func walk(root int) (seen []Proc, whole bool) {
-	whole = true
+func walk(root int) (seen []Proc, complete bool) {
+	complete = true
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 		for _, pid := range children(queue[0]) {
 			p, ok := Read(pid)
-			if whole = whole && ok; ok {
+			if complete = complete && ok; ok {
 				seen, queue = append(seen, p), append(queue, pid)
 			}
 		}
 	}
-	return seen, whole
+	return seen, complete
 }
 
 // children lists the children of a process, including dead ones. It asks the

@@ -74,8 +74,8 @@ func takeSnapshot(ctx context.Context, folder, dir string) *snapshot {
 }
 
 func contentSum(b []byte) (sum [8]byte) {
-	whole := sha256.Sum256(b)
-	copy(sum[:], whole[:])
+	full := sha256.Sum256(b)
+	copy(sum[:], full[:])
 	return sum
 }
 

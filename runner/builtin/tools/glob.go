@@ -35,7 +35,7 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 	}
 	from, found := max(a.Offset, 1)-1, 0
 	var out strings.Builder
-	whole, err := b.walk(ctx, folder, func(name string, _ fs.DirEntry) error {
+	complete, err := b.walk(ctx, folder, func(name string, _ fs.DirEntry) error {
 		if !matches(name) {
 			return nil
 		}
@@ -57,12 +57,12 @@ func (b *Box) glob(ctx context.Context, a globArgs) (Result, error) {
 		fmt.Fprintf(&out, "[files %s to %s of %s; continue with offset=%d, or narrow the pattern]\n",
 			count(from+1), count(from+maxGlob), count(found), from+maxGlob+1)
 	}
-	return Result{Text: out.String() + cutShort(whole)}, nil
+	return Result{Text: out.String() + cutShort(complete)}, nil
 }
 
 // cutShort describes an incomplete walk.
-func cutShort(whole bool) string {
-	if whole {
+func cutShort(complete bool) string {
+	if complete {
 		return ""
 	}
 	return fmt.Sprintf("[not all was looked at: %s files and %d folders below each other at most; give path to look in one folder]\n",

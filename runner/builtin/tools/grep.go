@@ -69,9 +69,9 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	if err != nil {
 		return Result{}, pathError(name, err)
 	}
-	whole := true
+	complete := true
 	if info.IsDir() {
-		whole, err = b.walk(timed, name, func(name string, e fs.DirEntry) error {
+		complete, err = b.walk(timed, name, func(name string, e fs.DirEntry) error {
 			if !e.Type().IsRegular() || !matches(name) {
 				return nil
 			}
@@ -86,7 +86,7 @@ func (b *Box) grep(ctx context.Context, a grepArgs) (Result, error) {
 	if err = interrupted(timed, err); err != nil && !errors.Is(err, errEnough) {
 		return Result{}, err
 	}
-	return s.result(whole)
+	return s.result(complete)
 }
 
 // grepFilter returns a function that tests names: a glob without a slash
@@ -195,7 +195,7 @@ func (s *search) write(name string, i int, line []byte, mark byte) {
 	fmt.Fprintf(&s.out, "%s%c%d%c%s\n", quoteUnprintable(name), mark, i+1, mark, shown)
 }
 
-func (s *search) result(whole bool) (Result, error) {
+func (s *search) result(complete bool) (Result, error) {
 	switch {
 	case s.hits == 0:
 		s.out.WriteString("nothing matches\n")
@@ -211,5 +211,5 @@ func (s *search) result(whole bool) (Result, error) {
 	if n := s.skipped; n.binary+n.links+n.large > 0 {
 		fmt.Fprintf(&s.out, "[not searched: %d binary, %d larger than 16 MiB, %d hard links or unreadable]\n", n.binary, n.large, n.links)
 	}
-	return Result{Text: s.out.String() + cutShort(whole)}, nil
+	return Result{Text: s.out.String() + cutShort(complete)}, nil
 }

@@ -31,7 +31,7 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	entries, whole, err := b.entries(ctx, name, maxFolder)
+	entries, complete, err := b.entries(ctx, name, maxFolder)
 	if err != nil {
 		return Result{}, err
 	}
@@ -50,7 +50,7 @@ func (b *Box) list(ctx context.Context, a listArgs) (Result, error) {
 	if end := from + len(shown); end < len(entries) {
 		fmt.Fprintf(&out, "[entries %s to %s of %s; continue with offset=%d]\n", count(from+1), count(end), count(len(entries)), end+1)
 	}
-	if !whole {
+	if !complete {
 		fmt.Fprintf(&out, "[the folder has more than %s entries and only these were looked at; find "+
 			"others with glob in its folders, or by name with read]\n", count(maxFolder))
 	}
@@ -88,23 +88,23 @@ func quoteUnprintable(name string) string {
 	return name
 }
 
-// entries reads a folder, sorted by name; whole is false if it has more than
+// entries reads a folder, sorted by name; complete is false if it has more than
 // most entries, and only that many are returned.
-func (b *Box) entries(ctx context.Context, name string, limit int) (list []fs.DirEntry, whole bool, err error) {
+func (b *Box) entries(ctx context.Context, name string, limit int) (list []fs.DirEntry, complete bool, err error) {
 	dir, err := b.openDir(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { _ = dir.Close() }()
-	list, whole, err = readAll(ctx, dir, limit)
+	list, complete, err = readAll(ctx, dir, limit)
 	if err != nil {
 		return nil, false, pathError(name, err)
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list, whole, nil
+	return list, complete, nil
 }
 
-func readAll(ctx context.Context, dir *os.File, limit int) (list []fs.DirEntry, whole bool, err error) {
+func readAll(ctx context.Context, dir *os.File, limit int) (list []fs.DirEntry, complete bool, err error) {
 	for ctx.Err() == nil {
 		some, err := dir.ReadDir(1000)
 		list = append(list, some...)

@@ -45,8 +45,8 @@ func interrupted(ctx context.Context, err error) error {
 
 // walk calls each for every entry below a folder except folders, in order of
 // name. Links are not followed; .git folders, other file systems and unreadable
-// folders are skipped. whole is false if a bound cut the walk short.
-func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (whole bool, err error) {
+// folders are skipped. complete is false if a bound cut the walk short.
+func (b *Box) walk(ctx context.Context, folder string, each func(name string, e fs.DirEntry) error) (complete bool, err error) {
 	w := &walk{remaining: maxWalk, complete: true, each: each}
 	err = b.descend(ctx, folder, 0, w)
 	if errors.Is(err, errEnough) {
@@ -64,13 +64,13 @@ type walk struct {
 }
 
 func (b *Box) descend(ctx context.Context, folder string, depth int, w *walk) error {
-	entries, whole, err := b.entries(ctx, folder, maxFolder-w.open)
+	entries, complete, err := b.entries(ctx, folder, maxFolder-w.open)
 	if err != nil {
 		return err
 	}
 	w.open += len(entries)
 	defer func() { w.open -= len(entries) }()
-	w.complete = w.complete && whole
+	w.complete = w.complete && complete
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return errStopped
