@@ -14,10 +14,9 @@ import (
 // TestNoWorkerRevealsASecret: a worker executes the same runners, and also sends
 // what changed in the workspace.
 func TestNoWorkerRevealsASecret(t *testing.T) {
-	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
-		"worker": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
-			spec, rec := runnertest.NewSpec(t), &runnertest.Recorder{}
-			spec.Plan.Env = []string{runnertest.LoginName}
+	runnertest.CheckNoSecrets(t, runnertest.NewSpec, map[string]runnertest.SecretRun{
+		"worker": func(t *testing.T, spec supervise.Spec) (supervise.Outcome, *runnertest.Recorder) {
+			rec := &runnertest.Recorder{}
 			sh := &command.Runner{Program: runnertest.Program("/bin/sh", "-c", `echo "plain $TEST_DEPLOY_LOGIN"
 echo "on stderr $TEST_DEPLOY_LOGIN $TASKYARD_TOKEN" >&2; echo "$TEST_DEPLOY_LOGIN" > left.txt; echo done`)}
 			out, err := Execute(t.Context(), sh, spec, rec)

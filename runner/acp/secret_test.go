@@ -10,17 +10,12 @@ import (
 )
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
-	spec := func(t *testing.T) supervise.Spec {
-		s := runnertest.NewSpec(t)
-		s.Plan.Env = []string{runnertest.LoginName}
-		return s
-	}
-	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
-		"in chunks": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
-			return runnertest.Run(t, agent("leak"), spec(t))
+	runnertest.CheckNoSecrets(t, runnertest.NewSpec, map[string]runnertest.SecretRun{
+		"in chunks": func(t *testing.T, spec supervise.Spec) (supervise.Outcome, *runnertest.Recorder) {
+			return runnertest.Run(t, agent("leak"), spec)
 		},
-		"one that fails": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
-			return runnertest.Run(t, agent("leak", "error"), spec(t))
+		"one that fails": func(t *testing.T, spec supervise.Spec) (supervise.Outcome, *runnertest.Recorder) {
+			return runnertest.Run(t, agent("leak", "error"), spec)
 		},
 	})
 }

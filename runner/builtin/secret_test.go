@@ -12,8 +12,8 @@ import (
 
 func TestNoRunnerRevealsASecret(t *testing.T) {
 	both := "It is " + runnertest.Login + " and ty_token-of-this-run"
-	runnertest.CheckNoSecrets(t, map[string]func(t *testing.T) (supervise.Outcome, *runnertest.Recorder){
-		"built-in": func(t *testing.T) (supervise.Outcome, *runnertest.Recorder) {
+	runnertest.CheckNoSecrets(t, newSpec, map[string]runnertest.SecretRun{
+		"built-in": func(t *testing.T, spec supervise.Spec) (supervise.Outcome, *runnertest.Recorder) {
 			l := newLoop(t, "anthropic",
 				modeltest.Step{
 					Text:  "It is " + both,
@@ -22,9 +22,7 @@ func TestNoRunnerRevealsASecret(t *testing.T) {
 				calls("read", `{"path":"key.txt"}`), calls("read", `{"path":`+runnertest.Secrets+`}`),
 				modeltest.Step{Text: both}, modeltest.Step{Text: "I found " + both},
 			)
-			s := newSpec(t)
-			s.Plan.Env = []string{runnertest.LoginName}
-			return l.play(t, s)
+			return l.play(t, spec)
 		},
 	})
 }

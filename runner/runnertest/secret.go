@@ -49,14 +49,19 @@ func Leaks(t *testing.T, all ...any) string {
 	return ""
 }
 
-// CheckNoSecrets runs agents that print both secrets wherever they can: text,
-// tools, results, log, summary, error. Their plan names the variable. It sets
+// SecretRun runs an agent that prints both secrets wherever it can: text, tools,
+// results, log, summary, error. The plan of spec names the variable.
+type SecretRun func(t *testing.T, spec supervise.Spec) (supervise.Outcome, *Recorder)
+
+// CheckNoSecrets checks that runs with specs of newSpec reveal no secret. It sets
 // the environment, so the test cannot be parallel.
-func CheckNoSecrets(t *testing.T, runs map[string]func(t *testing.T) (supervise.Outcome, *Recorder)) {
+func CheckNoSecrets(t *testing.T, newSpec func(*testing.T) supervise.Spec, runs map[string]SecretRun) {
 	t.Setenv(LoginName, Login)
 	for name, run := range runs {
 		t.Run(name, func(t *testing.T) {
-			out, rec := run(t)
+			spec := newSpec(t)
+			spec.Plan.Env = []string{LoginName}
+			out, rec := run(t, spec)
 			if form := Leaks(t, rec.Events, out); form != "" {
 				t.Errorf("%s is in %+v %+v", form, rec.Events, out)
 			}
