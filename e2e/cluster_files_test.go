@@ -85,9 +85,7 @@ func TestTheClusterOfComposeFitsTogether(t *testing.T) {
 		dir := t.TempDir()
 		script := read(t, folder+"secrets.sh")
 		put(t, filepath.Join(dir, "secrets.sh"), script)
-		if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "secrets.sh")).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		output(t, exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "secrets.sh")))
 		image := read(t, "packaging/Containerfile")
 		for name, s := range all.Secrets {
 			if made, err := os.ReadFile(filepath.Join(dir, s.File)); err != nil || len(made) < 48 {

@@ -216,6 +216,16 @@ func installed(t testing.TB, name, how string) string {
 	return path
 }
 
+// output runs a command that must exit with 0, and returns its stdout and stderr.
+func output(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
 // startBeside starts a program that runs until the end of the test, and returns its
 // output.
 func startBeside(t testing.TB, cmd *exec.Cmd) *testkit.Buffer {

@@ -59,10 +59,7 @@ func TestLitestreamReplicatesABusyInstance(t *testing.T) {
 	testkit.Eventually(t, "the replica has every task", func() bool {
 		tries++
 		file := filepath.Join(dir, fmt.Sprint(tries), "taskyard.db")
-		restore := exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data))
-		if out, err := restore.CombinedOutput(); err != nil {
-			t.Fatalf("restore: %v\n%s", err, out)
-		}
+		output(t, exec.CommandContext(t.Context(), program, "restore", "-config", conf, "-o", file, app.DBPath(s.data)))
 		rows, err := readRows(file, "SELECT count(*) FROM tasks")
 		if err != nil || rows[0] != fmt.Sprint(acknowledged.Load()) {
 			return false

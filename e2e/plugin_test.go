@@ -40,11 +40,7 @@ func TestTheHooksOfThePlugin(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), filepath.Join(pluginFolder, "hooks", name))
 		cmd.Env = append([]string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home}, env...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, out)
-		}
-		return string(out)
+		return output(t, cmd)
 	}
 	here := []string{"TASKYARD_URL=" + s.url(), "TASKYARD_TOKEN=" + token}
 	call[any](t, person, "POST", "/api/tasks", map[string]any{"title": "Paint the gate", "owner": "coder"})
@@ -182,9 +178,7 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 	bin := t.TempDir()
 	install := exec.CommandContext(t.Context(), "go", "install", ".")
 	install.Env = append(os.Environ(), "GOBIN="+bin)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("go install: %v\n%s", err, out)
-	}
+	output(t, install)
 	took := func(what string) { t.Logf("%6.1f s  %s", time.Since(begin).Seconds(), what) }
 	took("go install .")
 
@@ -219,14 +213,11 @@ func TestRealClaudeWorksThroughThePlugin(t *testing.T) {
 			"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + m.URL, "ANTHROPIC_API_KEY=test",
 			"TASKYARD_URL=" + s.url(), "TASKYARD_DATA=" + s.data, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
-		out, err := sh.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
+		out := output(t, sh)
 		if strings.HasPrefix(line, "export ") {
 			env += line
 		}
-		took("$ " + line + string(out))
+		took("$ " + line + out)
 	}
 	if _, page := maya.get(s.url() + "/history"); !strings.Contains(page, "The gate is green.") {
 		t.Error("the history does not show the summary")

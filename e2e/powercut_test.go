@@ -130,10 +130,7 @@ func recorder(t *testing.T) string {
 	t.Helper()
 	cc := installed(t, "gcc", "it builds the recorder of writes")
 	lib := filepath.Join(t.TempDir(), "recorder.so")
-	if out, err := exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-o", lib,
-		"e2e/testdata/recorder.c", "-ldl", "-lpthread").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	output(t, exec.CommandContext(t.Context(), cc, "-shared", "-fPIC", "-O1", "-o", lib, "e2e/testdata/recorder.c", "-ldl", "-lpthread"))
 	return lib
 }
 

@@ -28,9 +28,7 @@ func TestStory22TheReadmeIsEnoughForANewcomer(t *testing.T) {
 	bin := t.TempDir()
 	install := exec.CommandContext(t.Context(), "go", "install", ".")
 	install.Env = append(os.Environ(), "GOBIN="+bin)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("go install: %v\n%s", err, out)
-	}
+	output(t, install)
 	program := filepath.Join(bin, "taskyard")
 	took("installed")
 
@@ -61,11 +59,7 @@ func TestStory22TheReadmeIsEnoughForANewcomer(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Env = append(os.Environ(), "TASKYARD_URL="+own.url(), "TASKYARD_TOKEN="+token)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("taskyard %v: %v\n%s", args, err, out)
-		}
-		return string(out)
+		return output(t, cmd)
 	}
 	if out := agent("task", "claim", "--wait", "50"); !strings.Contains(out, made.Title) {
 		t.Errorf("the claim printed %s", out)

@@ -85,11 +85,7 @@ func shellOfDocs(t *testing.T, s *server, agent string) docsClient {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"), "TASKYARD_URL="+s.url(), "TASKYARD_TOKEN="+token)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-		return string(out)
+		return output(t, cmd)
 	}
 	of := func(start string) func(string) string {
 		return func(id string) string {
@@ -121,11 +117,7 @@ func curlOfDocs(t *testing.T, s *server, agent string) docsClient {
 			"curl -s", "curl -sf -X "+method).Replace(line)
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", text)
 		cmd.Env = append(os.Environ(), "TASKYARD_URL="+s.url(), "TASKYARD_TOKEN="+token)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v\n%s", text, err, out)
-		}
-		return string(out)
+		return output(t, cmd)
 	}
 	at := func(method, rest, body string) func(string) string {
 		return func(id string) string { t.Helper(); return send(method, "/api/tasks/"+id+rest, body) }
