@@ -1,19 +1,19 @@
-// Behaviour of every page: theme, toasts, times, guarded submits. No inline handlers, no eval.
+// Behavior of every page: theme, relative times, copying, forms that are sent once, filters.
 (() => {
   const root = document.documentElement;
   const q = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => [...r.querySelectorAll(s)];
 
-  // Morphs keep what a person is typing, and which details are open.
+  // Morphing keeps the field that a person is typing in, and which details are open.
   if (window.Idiomorph) {
     Idiomorph.defaults.ignoreActiveValue = true;
     Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === "open" && node.localName === "details");
-    // A form with typed text, or that says what is wrong, stays as it is, even where the server no longer shows it.
+    // A form that has typed text or shows an error is left unchanged, even if the server no longer renders it.
     const typed = n => n.matches?.("form[data-keep]:not([data-replace])") && (q("[aria-invalid]", n) || all("textarea, input:not([type=hidden])", n).some(f => f.value !== f.defaultValue) || all("option", n).some(o => o.selected !== o.defaultSelected && (o.defaultSelected || o.index > 0)));
-    // What the server answers as an empty data-same is here already; where it no longer is, the whole is asked for.
+    // An empty data-same element means that this part is unchanged. If the page no longer has it, refetch everything.
     const same = n => n.hasAttribute?.("data-same");
     Idiomorph.defaults.callbacks.beforeNodeMorphed = (old, now) => !typed(old) && !same(now);
-    // htmx looks through all that a swap returns, which on a board takes as long as the rest: what came is enough.
+    // htmx processes every element that a swap returns, which doubles the time on a board: return only what is new.
     let added = [];
     Idiomorph.defaults.callbacks.afterNodeAdded = n => { if (n.nodeType === 1) added.push(n); };
     taskyard.morph = (now, then) => {
@@ -30,7 +30,7 @@
     Idiomorph.defaults.callbacks.beforeNodeRemoved = old => !typed(old) && !(old.querySelectorAll && all("form[data-keep]", old).some(typed));
   }
 
-  // held names the parts of the page that are here, for the header Taskyard-Held.
+  // held returns the versions of the parts on this page, for the header Taskyard-Held.
   taskyard.held = () => all("[data-part]").map(p => p.dataset.part).join(" ");
 
   const dark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -45,9 +45,9 @@
     const { xhr } = e.detail;
     taskyard.fault(xhr.status, xhr.getResponseHeader("X-Request-Id"), new DOMParser().parseFromString(xhr.responseText, "text/html"));
     const form = e.target.closest?.("form[data-tick]");
-    if (form) form.reset(); // the box shows what the server holds
+    if (form) form.reset(); // the checkbox shows the state on the server
   });
-  // What was sent by htmx is sent again under its key, and the page then shows what is.
+  // Resend a request of htmx with the same key, then refetch the part that shows its result.
   for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, e => {
     const { verb, path, parameters, elt } = e.detail.requestConfig ?? {};
     if (!verb || verb === "get") return;
@@ -57,7 +57,7 @@
     }, () => { elt.reset?.(); taskyard.unreachable(); });
   });
 
-  // Relative times age while the page is open. The offset takes a wrong clock of the browser out.
+  // Relative times are updated while the page is open. The offset corrects a wrong clock of the browser.
   const offset = Number(root.dataset.now || Date.now()) - Date.now();
   const rel = ms => {
     const s = Math.max(0, Math.round(ms / 1000));
@@ -70,7 +70,7 @@
   });
   setInterval(() => { if (!document.hidden) age(); }, 20000);
 
-  // Browsers keep the clipboard from pages that came over plain HTTP from another machine: there the text is selected.
+  // Browsers deny access to the clipboard to pages served over plain HTTP by another machine: select the text there.
   const copyText = el => {
     if (!el) return;
     const done = () => taskyard.toast("Copied");
@@ -88,20 +88,20 @@
     all("details[data-menu][open]").forEach(d => { if (!d.contains(e.target)) d.open = false; });
   });
 
-  // A plain form is sent once: a double click makes one request.
+  // A plain form is sent once: a double click results in one request.
   document.addEventListener("submit", e => {
     if (e.target.method !== "post" || e.target.hasAttribute("hx-post")) return;
     if (e.target.dataset.sent) e.preventDefault();
     else if (!navigator.onLine) { e.preventDefault(); taskyard.offline(); }
     else {
       e.target.dataset.sent = "1";
-      setTimeout(() => delete e.target.dataset.sent, 10000); // who stopped the page from loading may send again: its key makes both one act
+      setTimeout(() => delete e.target.dataset.sent, 10000); // if loading was stopped, the form may be sent again: its key makes that idempotent
     }
   });
   addEventListener("pageshow", () => all("form[data-sent]").forEach(f => delete f.dataset.sent));
 
-  // A filter applies when it is changed: by mouse at once, by keys when they rest, as arrows pass through what lies
-  // between. Its address names what was chosen, not what was left open.
+  // A filter applies when it changes: at once with the mouse, after a pause with the keyboard, because arrow keys step
+  // through the values in between. Its URL contains only the fields that are set.
   const filter = el => el.form?.matches("[data-filter]") && el.form;
   let pointed = 0, resting = 0;
   document.addEventListener("pointerdown", () => { pointed = Date.now(); }, true);
@@ -122,14 +122,14 @@
     if (name) (q(`[data-filter] [name="${name}"]:not([type=hidden])`) || all(".filters a.chip.active").at(-1))?.focus({ preventScroll: true });
   } catch { /* private windows */ }
 
-  // On phones strips scroll sideways: what is current in one is in sight.
+  // On phones, tabs and similar strips scroll sideways: scroll to the current item.
   if (matchMedia("(max-width: 760px)").matches) all(":is(.tabs, .docs-toc, .list > nav) [aria-current]").forEach(a => {
     const strip = a.closest(".tabs, .docs-toc, nav");
     strip.scrollLeft += a.getBoundingClientRect().left - strip.getBoundingClientRect().left - 16;
   });
 
-  // The browser's zone: days begin, and "tomorrow" is, where the person lives.
-  // Temporal knows it at once; the first Intl format of a page takes Chromium 30 ms.
+  // The time zone of the browser, so that the server knows when a day begins for this person.
+  // Temporal is faster: the first Intl format of a page takes 30 ms in Chromium.
   const zone = window.Temporal?.Now.timeZoneId() ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) document.cookie = `zone=${zone}; Path=${taskyard.prefix || "/"}; Max-Age=31536000; SameSite=Lax`;
 })();

@@ -1,14 +1,15 @@
-// Keys. What each key does is in the table of the help dialog, which the server draws; here is only how it is done.
+// Keyboard shortcuts. The table in the help dialog, which the server renders, says what each key does; this script
+// performs it.
 (() => {
   const root = document.documentElement;
   const q = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => [...r.querySelectorAll(s)];
   const typing = el => el?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
-  // AltGr makes characters; Ctrl, Alt and Cmd make commands of the browser.
+  // AltGr types characters; Ctrl, Alt and Cmd are for commands of the browser.
   const modified = e => (e.ctrlKey || e.altKey || e.metaKey) && !e.getModifierState?.("AltGraph");
   const composing = e => e.isComposing || e.keyCode === 229;
 
-  // The gate before every listener of a page: nobody hears a single key that is not meant for them.
+  // This runs before every other listener and stops single keys that are not meant as shortcuts.
   addEventListener("keydown", e => {
     if (!typing(e.target) && !modified(e) && e.key.length === 1 && e.key !== " " && (composing(e) || root.dataset.keys === "off")) e.stopImmediatePropagation();
   }, true);
@@ -37,7 +38,7 @@
     theme: () => taskyard.switchTheme(),
     nextComment: () => focusComment(1), previousComment: () => focusComment(-1),
   };
-  // What a row offers is for the row that has the focus.
+  // The keys of a row apply to the focused row.
   const target = cmd => {
     const row = rowOf(document.activeElement);
     for (const s of cmd.dataset.press.split(", ").filter(Boolean)) {
@@ -54,7 +55,7 @@
     else if (name) does[name]?.();
     return el || href || name;
   };
-  // A row may say itself what a key presses: data-key="a r".
+  // An element of a row may declare its keys: data-key="a r".
   const ofRow = key => {
     const el = all("[data-key]", rowOf(document.activeElement) ?? document.createElement("i")).find(e => e.dataset.key.split(" ").includes(key));
     if (!el) return false;
@@ -72,7 +73,7 @@
       return;
     }
     if (modified(e) || e.key.length !== 1 || q("dialog[open]")) return;
-    // A key that is held down moves on and does nothing else again.
+    // A key that is held down only repeats movement.
     if (e.repeat && !table().some(c => c.dataset.keys === e.key && /^(next|previous)$/.test(c.dataset.do))) { lead = ""; return; }
     const pressed = lead && e.timeStamp - since < 1500 ? `${lead} ${e.key}` : e.key;
     lead = "";

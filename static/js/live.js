@@ -1,12 +1,12 @@
-// Live parts. An element says data-live="topic topic"; when the server names one of its topics, the element refetches
-// itself (its own hx-get, hx-trigger="live"). All tabs of a browser share one stream, as browsers open six connections
-// to a server and no more: the tab that holds the lock has the stream and passes on what it hears. Hidden tabs leave,
-// and compare the number of changes when they are back.
+// Live parts. An element declares data-live="topic topic"; when the server names one of its topics, the element
+// refetches itself (its own hx-get, hx-trigger="live"). All tabs of a browser share one stream, because browsers open
+// at most six connections to a server: the tab that holds the lock has the stream and forwards its events. Hidden tabs
+// leave, and compare the generation of the page when they are visible again.
 (() => {
   if (!window.EventSource) return;
   const root = document.documentElement, most = 300; // topics of one stream
   const me = Math.random().toString(36).slice(2);
-  const shared = navigator.locks && window.BroadcastChannel; // not so on plain HTTP but for this machine
+  const shared = navigator.locks && window.BroadcastChannel; // not available over plain HTTP, except on this machine
   const name = `taskyard-live${window.taskyard.prefix}`; // other instances may be at other paths of the same host
   const bus = shared && new BroadcastChannel(name);
   const store = { get: () => { try { return sessionStorage.getItem("live"); } catch { return null; } }, set: v => { try { sessionStorage.setItem("live", v); } catch { /* private windows */ } } };
@@ -24,12 +24,12 @@
       if (now) htmx.trigger(now, "live");
     }, 100));
   };
-  // Every part brings the frame of the page with it, so the frame asks by itself only where it is alone.
+  // The answer for a part includes the frame of the page, so the frame is refetched separately only if it is the only part.
   const renew = list => {
     const own = list.filter(el => !el.hasAttribute("data-live-frame"));
     (own.length ? own : list).forEach(refetch);
   };
-  // A part is told again only where it differs from what is here.
+  // The server omits parts that are unchanged.
   document.addEventListener("htmx:configRequest", e => {
     if (e.detail.triggeringEvent?.type === "live") e.detail.headers["Taskyard-Held"] = taskyard.held();
   });
@@ -37,8 +37,8 @@
     document.querySelectorAll("[data-part]").forEach(p => p.removeAttribute("data-part"));
     renew(parts());
   });
-  // What is pressed stays where it is until it is released, or the click would be lost: an answer is not shown under it.
-  const longest = 2000; // nobody says when a scroll bar is released
+  // Nothing is swapped between pointerdown and pointerup, because a click on a replaced element would be lost.
+  const longest = 2000; // releasing a scroll bar fires no event
   const waiting = new Set();
   let pressed = 0;
   const holds = () => document.body.dataset.dragging || Date.now() - pressed < longest;
@@ -59,7 +59,7 @@
   const pill = text => {
     said = text;
     if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
-      if (!p.hidden && p.lastElementChild.textContent === text) return; // what is written again is drawn again
+      if (!p.hidden && p.lastElementChild.textContent === text) return; // writing the same text would still repaint it
       p.hidden = false;
       p.className = `pill hide-sm ${kinds[text]}`;
       p.setAttribute("aria-pressed", String(stopped));
@@ -68,31 +68,31 @@
     });
   };
 
-  // hear takes a word of the stream, from here or from the tab that has it.
+  // hear handles a message of the stream, from this tab or from the leading one.
   const hear = m => {
     if (!wanted) return;
     if (m.lost) {
       dropped = true;
       pill(m.lost);
-      if (m.refused) renew(parts()); // they learn why when they ask
+      if (m.refused) renew(parts()); // the answers say why
       return;
     }
     if (m.named) {
       const named = new Set(m.named);
       renew(parts().filter(el => topicsOf(el).some(t => named.has(t))));
     }
-    // A stream that was opened before this page came says nothing of its topics: the next one will have them.
+    // A stream opened before this page does not include its topics; wait for the next one.
     if (!wanted.split(",").every(t => m.topics.includes(t))) return;
     pill("Live");
-    if (!m.named && (dropped || root.dataset.gen !== m.gen)) renew(parts()); // what changed meanwhile was told to nobody
+    if (!m.named && (dropped || root.dataset.gen !== m.gen)) renew(parts()); // changes in the meantime were not announced
     root.dataset.gen = m.gen;
     dropped = false;
   };
 
-  // --- the stream, in the tab that leads ---
+  // --- the stream, in the leading tab ---
   const members = new Map();
   let leading = false, release = null, source = null, since = 0, timer = 0;
-  const soon = 5000, late = 60000; // until a refused stream is asked for again
+  const soon = 5000, late = 60000; // ms until a refused stream is opened again
   let pause = soon;
   const tell = m => { hear(m); bus?.postMessage({ heard: m }); };
   const close = () => { clearTimeout(timer); timer = 0; source?.close(); source = null; };
@@ -111,7 +111,7 @@
     mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {
       if (mine !== source) return;
-      const refused = mine.readyState === EventSource.CLOSED; // for good by the browser, not by us
+      const refused = mine.readyState === EventSource.CLOSED; // closed by the browser, which does not retry
       lost(refused);
       if (refused) { source = null; timer = setTimeout(open, pause); pause = Math.min(pause * 2, late); }
     };
@@ -119,7 +119,7 @@
   const reopen = () => { clearTimeout(timer); timer = setTimeout(open, 40); };
   const member = (who, wants) => {
     if (wants) members.set(who, wants); else members.delete(who);
-    if (wants || !members.size) reopen(); // whoever goes leaves topics behind that harm nobody
+    if (wants || !members.size) reopen(); // topics of a tab that left are harmless
   };
   const lead = () => { leading = true; members.clear(); member(me, wanted); bus?.postMessage({ ask: true }); };
   let queue = null;
@@ -146,7 +146,7 @@
     else if (leading) member(m.who, m.wants);
   };
 
-  // --- when it is wanted ---
+  // --- when the page subscribes ---
   const turn = () => {
     const topics = [...new Set(parts().flatMap(topicsOf))].sort().join(",");
     if (document.hidden || stopped || !topics) {

@@ -1,10 +1,10 @@
-// A new task without leaving the page: the form of the page that the link leads to, in a dialog. What is refused is
-// told by that page itself, with every input; narrow windows and pages that ask for more go there at once.
+// Creates a task without leaving the page: a dialog shows the form of the linked page. If the server rejects it, that
+// page itself shows the errors and the input. Narrow windows follow the link directly.
 (() => {
   const q = (s, r = document) => r.querySelector(s);
   let dialog = null, from = "", asking = false;
 
-  // The ids of the form must not meet those of the page.
+  // The IDs of the form must not collide with those of the page.
   const own = form => {
     for (const el of form.querySelectorAll("[id]")) el.id = `new-${el.id}`;
     for (const el of form.querySelectorAll("[for]")) el.htmlFor = `new-${el.htmlFor}`;
@@ -25,12 +25,12 @@
     window.taskyard.restoreDrafts(dialog);
   };
   const show = () => {
-    if (q("dialog[open]")) return; // something else was opened meanwhile; the next press finds the form ready
+    if (q("dialog[open]")) return; // another dialog was opened in the meantime; the next press shows this form at once
     dialog.showModal();
     q("[name=title]", dialog)?.focus();
   };
   const open = async href => {
-    if (dialog && from === href) { show(); return; } // with what was typed
+    if (dialog && from === href) { show(); return; } // with the typed text
     if (asking) return;
     asking = true;
     try {
@@ -53,6 +53,6 @@
     const link = e.target.closest("[data-new-task]");
     if (link && fits()) { e.preventDefault(); open(link.getAttribute("href")); }
   });
-  // What was sent is not there to be sent again.
+  // A form that was sent is not shown again.
   addEventListener("pageshow", e => { if (e.persisted) { dialog?.remove(); dialog = null; } });
 })();

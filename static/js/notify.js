@@ -1,5 +1,5 @@
-// Desktop notifications: asked for in Settings alone, kept by this browser alone. While nobody looks at any tab, one
-// hidden tab holds the stream of the inbox and tells when more waits than before.
+// Desktop notifications: enabled in Settings, for this browser only. While no tab is visible, one hidden tab holds the
+// stream of the inbox and notifies when the number of waiting items grows.
 (() => {
   const section = document.querySelector("[data-notify]"), { prefix } = window.taskyard;
   const seenLock = `taskyard-seen${prefix}`; // other instances may be at other paths of the same host
@@ -50,14 +50,14 @@
     return over;
   };
 
-  // Each turn ends the one before, whether its lock was granted yet or not.
+  // Each turn ends the previous one, whether or not its lock has been granted.
   let last = null;
   const turn = () => {
     last?.abort();
     last = new AbortController();
     const { signal } = last, over = new Promise(done => { signal.addEventListener("abort", done); });
     const hold = (name, mode, fn) => navigator.locks.request(name, { mode, signal }, () => (signal.aborted ? null : fn())).catch(() => { /* over before its turn */ });
-    if (!document.hidden) hold(seenLock, "shared", () => over); // those that look, say so
+    if (!document.hidden) hold(seenLock, "shared", () => over); // visible tabs hold this lock
     else if (wanted()) hold(`taskyard-notify${prefix}`, "exclusive", () => listen(signal, over));
   };
   document.addEventListener("visibilitychange", turn);

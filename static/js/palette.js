@@ -1,5 +1,5 @@
-// The palette: one field that goes to pages, agents and tasks and does what the page offers. Commands come from the
-// table of the keys, acts from the page, tasks and agents from the search page of the server.
+// The command palette: one field that opens pages, agents and tasks and performs the actions of the page. Commands come
+// from the table of shortcuts, actions from the page, tasks and agents from the search page of the server.
 (() => {
   const q = (s, r = document) => r.querySelector(s);
   const all = (s, r = document) => [...r.querySelectorAll(s)];
@@ -13,7 +13,7 @@
   const words = () => field.value.toLowerCase().split(/\s+/).filter(Boolean);
   const nameOf = el => (el.getAttribute("aria-label") || [...el.childNodes].filter(n => !n.matches?.("kbd, .sr-only")).map(n => n.textContent).join(" ")).replace(/\s+/g, " ").trim();
 
-  // What the page itself offers: buttons and links of its bar and of its menus, but for those that are in the table.
+  // The actions of the page: buttons and links of its bar and menus, except those in the table.
   const acts = () => {
     const known = new Set(commands.table().map(commands.target).filter(Boolean)), seen = new Set();
     return all("main .bar :is(a.btn, button[type=submit], .sheet :is(a, button)), main .decide button[type=submit]")
@@ -72,11 +72,11 @@
     mark(Math.max(0, was ? shown.findIndex(o => o.name === was) : 0));
   };
 
-  // Tasks and agents: asked for when the typing rests; an answer to what is not asked any more is not waited for.
+  // Tasks and agents: requested after a pause in typing; outdated requests are aborted.
   const read = html => all("#found [data-found]", new DOMParser().parseFromString(html, "text/html")).map(s => [q("h2", s).textContent, all("a", s).map(a => ({
     name: a.children[1].textContent.trim(), icon: q("svg, .avatar", a), note: q(".ml-auto", a)?.textContent, href: a.getAttribute("href"),
   }))]);
-  let released = null; // what is pressed is not drawn again before the click: an answer waits for it
+  let released = null; // the list is not rendered between mousedown and click: an answer waits
   const search = async text => {
     request?.abort();
     const mine = request = new AbortController();
@@ -107,7 +107,7 @@
     const o = shown[i];
     if (!o) return;
     if (o.href && apart) { window.open(o.href, "_blank", "noopener"); return; }
-    dialog.close(); // gives the focus back: acts are for the row that had it
+    dialog.close(); // restores the focus: actions apply to the focused row
     if (o.href) location.assign(o.href); else o.go();
   };
   taskyard.palette = () => {
@@ -130,7 +130,7 @@
       e.preventDefault();
       e.stopPropagation();
       const text = field.value.trim(), apart = e.ctrlKey || e.metaKey;
-      // Typed ahead of the answer: what was meant is the task of that number, else what the server finds first.
+      // Enter was pressed before the answer: open the task with that number, or else the first result.
       if (text && asked !== text && (!shown.length || /^#?\d+$/.test(text))) {
         clearTimeout(timer);
         search(text).then(() => { if (dialog.open && asked === text && field.value.trim() === text) choose(0, apart); });

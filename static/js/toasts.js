@@ -1,5 +1,5 @@
-// Toasts: they pile up, go by themselves unless somebody points at them or has the focus there, and say what went
-// wrong with the request's id and what to do. What is wrong stays until it is dismissed.
+// Toasts: they stack, and disappear after 10 s unless they are hovered or focused. Errors show the request ID and a
+// remedy, and stay until they are dismissed.
 (() => {
   const box = document.querySelector("#toasts"), said = document.querySelector("#said");
   const life = 10000, most = 4, step = 250;
@@ -25,14 +25,14 @@
     t.append(msg);
     if (more?.href) { const a = el("a", more.label, "btn"); a.href = more.href; t.append(a); }
     t.append(x);
-    // Once is enough, and what somebody is about to press is not taken from under the mouse.
+    // A message is shown once; a toast that is equal is not replaced, because someone may be about to click it.
     if (old) left.delete(old);
     if (!old) box.append(t);
     else if (!old.isEqualNode(t)) old.replaceWith(t);
   };
-  const prefix = document.documentElement.dataset.prefix ?? ""; // of all addresses of the server
+  const prefix = document.documentElement.dataset.prefix ?? ""; // of all URLs of the server
   const ended = "Your session has ended. What you typed is still here.";
-  // fault says what a refused request was answered: the page of a problem names it, and what to do.
+  // fault shows why a request failed: the error page contains the problem and its remedy.
   const fault = (status, id, doc) => {
     const text = name => doc?.querySelector(`[data-${name}]`)?.textContent.trim();
     if (status === 401) {
@@ -47,7 +47,7 @@
   Object.assign(window.taskyard ??= {}, { toast, untoast, fault, prefix });
   if (!box) return;
 
-  // What was decided just now can be undone until data-until, and by the key z.
+  // A decision can be undone until data-until, also with the key z.
   const offset = Number(document.documentElement.dataset.now || Date.now()) - Date.now();
   const countDown = t => {
     const s = Math.ceil((Number(t.dataset.until) - Date.now() - offset) / 1000);
@@ -66,7 +66,7 @@
   setInterval(() => {
     timed();
     const list = all();
-    if (!list.length || paused()) return; // the browser has to lay out the page to say what is pointed at
+    if (!list.length || paused()) return; // checking :hover forces a layout
     for (const t of list) {
       if (stays(t)) continue;
       left.set(t, (left.get(t) ?? life) - step);
@@ -81,7 +81,7 @@
     const x = e.target.closest("[data-dismiss]"), t = x?.closest(".toast");
     if (t) { e.preventDefault(); close(t); }
   });
-  // What came with the page was in the live region before anybody listened to it.
+  // Toasts rendered with the page are not announced by screen readers: repeat the text in the live region.
   const first = all().map(t => t.querySelector("p")?.textContent).filter(Boolean).join(". ");
   if (first && said) {
     setTimeout(() => { said.textContent = first; }, 400);
