@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"taskyard/db"
 	"taskyard/internal/agentfile"
@@ -21,7 +22,7 @@ type agentFiles struct {
 	mu      sync.Mutex
 	base    map[string]string // hashes that both had last, by agent; nil: they never had any
 	running bool              // both were equal since this process began
-	version int64             // of the database then
+	version atomic.Int64      // of the database then
 	behind  bool              // the last sync could not do all
 }
 
@@ -77,7 +78,7 @@ func (s *Service) syncOnce(ctx context.Context, folder bool) (done bool, err err
 		if version, err = rx.AgentFilesVersion(); err != nil {
 			return err
 		}
-		if settled = !folder && state.running && !state.behind && version == state.version; settled {
+		if settled = !folder && state.running && !state.behind && version == state.version.Load(); settled {
 			return nil
 		}
 		list, err = rx.AgentFiles()
@@ -112,7 +113,8 @@ func (s *Service) syncOnce(ctx context.Context, folder bool) (done bool, err err
 		err = errors.Join(err, s.agents.SetBase(x.base))
 	}
 	if state.behind = err != nil || x.again; !state.behind {
-		state.running, state.version = true, version
+		state.running = true
+		state.version.Store(version)
 	}
 	return !x.again, err
 }

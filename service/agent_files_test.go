@@ -252,6 +252,34 @@ func TestAServerStartsWithTheDefinitionsInTheDatabase(t *testing.T) {
 	})
 }
 
+// A server that has not heard of a definition yet must not end the runs of its
+// agent, or start them with the previous definition.
+func TestRunsWaitForTheirDefinition(t *testing.T) {
+	t.Parallel()
+	inst, a, b := servers(t)
+	next := func(s *server) *Start {
+		st, _, err := s.s.NextRun(inst.ctx(), nil)
+		ok(t, err)
+		return st
+	}
+	queue := func(agent string) *task.Run {
+		tk := must(a.s.CreateTask(inst.ctx(), maya, task.New{Title: "x", Owner: agent, NoStart: true}))
+		return must(a.s.RunNow(inst.ctx(), maya, tk.ID))
+	}
+	must(a.s.SaveAgent(inst.ctx(), maya, "novel", definition("tools: read", "runner: script"), "", false))
+	must(a.s.SaveAgent(inst.ctx(), maya, "coder", definition("tools: read", "runner: script"), "", false))
+	novel, coder := queue("novel"), queue("coder")
+	if st := next(b); st != nil {
+		t.Errorf("before it has the definitions, a server started a run of %s with %v", st.Run.Agent, st.Spec.Tools)
+	}
+	equal(t, "status of the run of the new agent", inst.run(novel.ID).Status, task.RunPending)
+	b.follow()
+	equal(t, "first run that starts", next(b).Run.ID, novel.ID)
+	st := next(b)
+	equal(t, "second run that starts", st.Run.ID, coder.ID)
+	equal(t, "its tools", strings.Join(st.Spec.Tools, " "), "read")
+}
+
 func TestFilesThatCannotBeStoredAreKept(t *testing.T) {
 	t.Parallel()
 	inst, a, b := servers(t)

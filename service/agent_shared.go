@@ -120,3 +120,14 @@ func undefinedAgents(rx *db.Rx, agents []string) ([]string, error) {
 	}
 	return slices.DeleteFunc(agents, func(id string) bool { return defined[id] }), nil
 }
+
+// definitionIsCurrent reports whether this server knows the definition of an agent that the
+// database has. A change by another server reaches the folder a moment later.
+func (tx *txn) definitionIsCurrent(agent string) (bool, error) {
+	if !tx.s.db.Shared() {
+		return true, nil
+	}
+	stored, err := tx.AgentFile(agent)
+	def, _ := tx.s.agents.Agent(agent)
+	return stored.Hash == def.FileHash || stored.Version <= tx.s.agentFiles.version.Load(), err
+}

@@ -96,7 +96,12 @@ func (d *dispatcher) pickDelegated(total int) (*task.Run, error) {
 	}
 	for _, l := range list {
 		other := d.parent != 0 && l.Run.ParentRun != d.parent
-		if other || d.busy[l.Run.TaskID] || !d.mayTake(l.Run.Agent) || !l.Idle && total >= d.s.config().MaxParallel {
+		if other || d.busy[l.Run.TaskID] || !l.Idle && total >= d.s.config().MaxParallel {
+			continue
+		}
+		if ok, err := d.mayTake(l.Run.Agent); err != nil {
+			return nil, err
+		} else if !ok {
 			continue
 		}
 		if free, err := d.freeToStart(l.Run.Agent); err != nil || free {

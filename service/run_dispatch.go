@@ -83,12 +83,15 @@ func (d *dispatcher) server() string {
 
 // mayTake reports whether the runs of an agent may start here. Those of an
 // agent without a definition are for the server, which ends them.
-func (d *dispatcher) mayTake(agent string) bool {
+func (d *dispatcher) mayTake(agent string) (bool, error) {
+	if current, err := d.definitionIsCurrent(agent); err != nil || !current {
+		return false, err // AgentsChanged wakes the dispatcher
+	}
 	def, ok := d.s.agents.Agent(agent)
 	if !ok {
-		return d.worker.TokenID == 0
+		return d.worker.TokenID == 0, nil
 	}
-	return d.accepts(def, d.s.runner(def.Runner))
+	return d.accepts(def, d.s.runner(def.Runner)), nil
 }
 
 func newSecret() string {
@@ -123,7 +126,9 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 	later = earlier(later, until)
 	var best *task.Run
 	for _, id := range agents {
-		if !d.mayTake(id) {
+		if ok, err := d.mayTake(id); err != nil {
+			return nil, 0, err
+		} else if !ok {
 			continue
 		}
 		if def, ok := d.s.agents.Agent(id); ok && byAgent[id] >= max(1, def.MaxParallel) {
