@@ -2,12 +2,15 @@ package service
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"taskyard/db"
 	"taskyard/db/dbtest"
+	"taskyard/internal/agentfile"
 	"taskyard/internal/testkit"
 	"taskyard/task"
 )
@@ -111,6 +114,28 @@ func TestAHeartbeatThatWaitedIsAsGoodAsAnother(t *testing.T) {
 	equal(t, "cut off", inst.s.cluster.isCutOff(inst.Now()), false)
 	_, leads := inst.s.LeadsSince()
 	equal(t, "leads", leads, true)
+}
+
+// While the configuration is changed on one server after the other, those that lack a
+// runner leave its runs to those that have it.
+func TestAServerLeavesRunsThatItCannotStart(t *testing.T) {
+	t.Parallel()
+	inst := ofTwo(t)
+	lacking := testkit.OpenAgents(t, inst.dir, &agentfile.Options{Runners: map[string]task.RunnerKind{"other": {}}, DefaultRunner: "other"})
+	other := New(inst.db, lacking, *inst.s.config())
+	ok(t, other.Join(inst.ctx(), task.Server{ID: "b"}))
+	tk := inst.create(maya, "coder")
+	r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
+	st, _, err := other.NextRun(inst.ctx(), nil)
+	if err != nil || st != nil {
+		t.Fatalf("a server without the runner started %+v, %v", st, err)
+	}
+	equal(t, "status after the server without the runner looked", inst.run(r.ID).Status, task.RunPending)
+	why := must(other.Why(inst.ctx(), maya, tk.ID))
+	if text := fmt.Sprint(why); !strings.Contains(text, "this server cannot start it") {
+		t.Errorf("the reason is %s", text)
+	}
+	equal(t, "the run that the other starts", inst.start().Run.ID, r.ID)
 }
 
 // ofTwo is the leader of two servers.

@@ -96,7 +96,8 @@ func (d *dispatcher) pickDelegated(total int) (*task.Run, error) {
 	}
 	for _, l := range list {
 		other := d.parent != 0 && l.Run.ParentRun != d.parent
-		if other || d.busy[l.Run.TaskID] || !l.Idle && total >= d.s.config().MaxParallel {
+		full := !l.Idle && total >= d.s.config().MaxParallel
+		if other || full || d.busy[l.Run.TaskID] || d.s.leaveReason(l.Run) != "" {
 			continue
 		}
 		if ok, err := d.mayTake(l.Run.Agent); err != nil {

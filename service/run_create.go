@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"taskyard/db"
+	"taskyard/internal/agentfile"
 	"taskyard/task"
 )
 
@@ -260,6 +261,19 @@ func (s *Service) startableAgent(agent string) (task.Agent, error) {
 		return def, task.Errorf(task.Conflict, task.CodePullOnly, "Taskyard cannot start agent %s: %s", agent, def.PullReason)
 	}
 	return def, nil
+}
+
+// leaveReason returns why this server leaves a queued run to the others, "" if it does not:
+// their configuration may have what this one lacks to start the agent.
+func (s *Service) leaveReason(r *task.Run) string {
+	def, ok := s.agents.Agent(r.Agent)
+	if !ok || def.Serving && def.Runner == agentfile.RunnerNone || r.Server != "" || s.cluster.others.Load() == 0 {
+		return ""
+	}
+	if _, err := s.startableAgent(r.Agent); err != nil {
+		return "this server cannot start it and leaves it to the others: " + err.Error()
+	}
+	return ""
 }
 
 // Run returns one run. Error: unknown id.

@@ -138,7 +138,7 @@ func (d *dispatcher) pick() (*task.Run, task.Time, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if r != nil && !d.busy[r.TaskID] && (best == nil || r.ID < best.ID) {
+		if r != nil && !d.busy[r.TaskID] && d.s.leaveReason(r) == "" && (best == nil || r.ID < best.ID) {
 			best = r
 		}
 	}

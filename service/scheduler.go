@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -106,7 +107,7 @@ func (s *Service) queuedWhy(rx *db.Rx, queued []*task.Run) (map[task.ID]string, 
 func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	def, ok := s.agents.Agent(r.Agent)
 	slots := max(1, def.MaxParallel)
-	alone := s.noWorkerReason(r.Agent, rx.Now)
+	alone := cmp.Or(s.leaveReason(r), s.noWorkerReason(r.Agent, rx.Now))
 	pause := p.pauses.For(r.Agent)
 	switch {
 	case pause != nil && pause.Agent == "":

@@ -168,10 +168,12 @@ func (w *diagnosis) waiting() error {
 		return nil
 	}
 	n, err := w.RunsAhead(r)
-	alone := w.s.noWorkerReason(r.Agent, w.Now)
+	alone, leave := w.s.noWorkerReason(r.Agent, w.Now), w.s.leaveReason(r)
 	switch {
 	case err != nil:
 		return err
+	case leave != "":
+		w.add(task.WhyQueued, task.Reason{Run: r.ID}, "Run %d is queued: %s.", r.ID, leave)
 	case alone != "":
 		w.add(task.WhyNoWorker, task.Reason{Run: r.ID}, "Run %d is queued: %s.", r.ID, alone)
 	case r.NotBefore > w.Now:
