@@ -61,6 +61,13 @@ func (rx *Rx) OpenMerge(id task.ID) (*task.MergeEntry, error) {
 	return first(rx.merges("WHERE m.task_id = ? AND m.ended_at IS NULL", id))
 }
 
+// FailedToMerge reports whether a result of a task with this commit could not be merged.
+func (rx *Rx) FailedToMerge(id task.ID, head string) (bool, error) {
+	n, err := rx.count(`SELECT count(*) FROM merges m CROSS JOIN results f ON f.id = m.result_id
+ WHERE m.task_id = ? AND m.state = 'failed' AND f.head = ?`, id, head)
+	return n > 0, err
+}
+
 // MergedSubtaskSince reports whether a subtask of a task was merged into a branch after a
 // moment, or may be right now.
 func (rx *Rx) MergedSubtaskSince(id task.ID, branch string, since task.Time) (bool, error) {

@@ -122,7 +122,8 @@ func projects(t *testing.T, s *service.Service, git *scriptedGit) {
 	merge(t, s, true)
 	must(s.Task(ctx, admin, tk.ID))
 
-	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // the accepted digest
+	must(s.CompleteTask(ctx, agent, tk.ID, "three", 0)) // the accepted digest, whose vote no longer counts
+	must(s.AcceptResult(ctx, admin, tk.ID, 0, r.Digest, "good"))
 	git.apply, git.cut = []task.Merged{{Before: "base", After: "new"}, {Before: "base", After: "new"}}, true
 	merge(t, s, true)
 	merge(t, s, false) // the merge waits

@@ -113,8 +113,10 @@ func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun)
 		return err
 	}
 	r.Flags = []string{}
-	if slices.Contains(last.Flags, noChanges) {
-		r.Flags = []string{noChanges}
+	for _, flag := range []string{noChanges, unmergeable} {
+		if slices.Contains(last.Flags, flag) {
+			r.Flags = append(r.Flags, flag)
+		}
 	}
 	for i := range checks {
 		if checks[i].ID == 0 {

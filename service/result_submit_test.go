@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -97,4 +99,46 @@ func TestCancelingATaskDuringItsMergeDoesNotMoveTheTarget(t *testing.T) {
 	ok(t, err)
 	equal(t, "state of the merge", ended[0].State, task.MergeStopped)
 	equal(t, "status of the task", inst.task(tk.ID).Status, task.Canceled)
+}
+
+// A command that always leaves the same commit and says the same would otherwise be
+// merged in vain, and woken, until its budget is used up.
+func TestAResultThatCouldNotBeMergedWaitsForAPersonIfItIsSubmittedUnchanged(t *testing.T) {
+	t.Parallel()
+	git := &mergeGit{
+		judgeGit: judgeGit{head: "head"},
+		refuse:   &task.Merged{Before: "base", Code: "merge_checks_failed", Reason: "The check test did not pass"},
+	}
+	inst := newInstance(t, func(c *Config) { c.Repositories = git })
+	inst.voters()
+	must(inst.s.CreateProject(inst.ctx(), maya, task.Project{Key: "web", Repository: "/srv/web", Merge: &task.Merge{Into: "main"}}))
+	tk := inst.inWeb("pull")
+	submit := func(summary string) *task.Task {
+		t.Helper()
+		inst.passTime(time.Second)
+		return must(inst.s.CompleteTask(inst.ctx(), pull, tk.ID, summary, 0))
+	}
+	submit("done")
+	for n := 1; n <= 2; n++ {
+		inst.passTime(time.Second)
+		equal(t, "waiting for", inst.accept(rita, tk.ID).WaitingFor, task.WaitsMerge)
+		inst.passTime(time.Second)
+		inst.mergeNext()
+		equal(t, "waiting for", inst.task(tk.ID).WaitingFor, "")
+		equal(t, "waiting for", submit("done").WaitingFor, task.WaitsReview)
+		r := must(inst.s.Result(inst.ctx(), maya, tk.ID, 0))
+		equal(t, "flags", strings.Join(r.Flags, "; "), "unchanged since its merge failed")
+		equal(t, "votes that count", len(r.Votes), 0)
+		equal(t, "votes on the first result", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Votes), 1)
+		equal(t, "results in the inbox", len(must(inst.s.Inbox(inst.ctx(), rita)).Reviews), 1)
+	}
+	t.Run("a rebase keeps its votes", func(t *testing.T) {
+		inst.accept(rita, tk.ID)
+		inst.passTime(time.Second)
+		inst.mergeNext()
+		git.head, git.refuse = "rebased", nil
+		equal(t, "waiting for", submit("done").WaitingFor, task.WaitsMerge)
+		inst.mergeNext()
+		equal(t, "status", inst.task(tk.ID).Status, task.Done)
+	})
 }

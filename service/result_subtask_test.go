@@ -14,7 +14,8 @@ import (
 type mergeGit struct {
 	judgeGit
 	during func()
-	looked func() // called after a snapshot of a worktree
+	looked func()       // called after a snapshot of a worktree
+	refuse *task.Merged // why merges fail, nil where they do not
 	moved  []string
 }
 
@@ -29,6 +30,9 @@ func (g *mergeGit) Snapshot(ctx context.Context, w task.Worktree, author string)
 func (g *mergeGit) Apply(context.Context, task.MergeOrder) (*task.Merged, error) {
 	if g.during != nil {
 		g.during()
+	}
+	if g.refuse != nil {
+		return g.refuse, nil
 	}
 	return &task.Merged{Before: "base", After: "merged"}, nil
 }
