@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"taskyard/internal/sleep"
@@ -176,6 +177,15 @@ func errorText(stderr string, err error) string {
 func IsLocked(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && strings.Contains(e.Text, ".lock") && strings.Contains(e.Text, "File exists")
+}
+
+// IsDiskFault reports whether Git could not write because a disk is full or
+// read-only.
+func IsDiskFault(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}, func(cause error) bool {
+		return strings.Contains(strings.ToLower(e.Text), cause.Error())
+	})
 }
 
 // RetryLocked retries fn while a lock is held, for about 2 s.

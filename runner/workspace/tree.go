@@ -85,6 +85,8 @@ func openTree(ctx context.Context, o Options, path string) (*tree, error) {
 	case git.IsLocked(err):
 		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: the repository is locked "+
 			"(%s). If no Git works in it, delete that file", path, git.Reason(err))}
+	case git.IsDiskFault(err):
+		return nil, &SetupError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, git.Reason(err))}
 	case errors.As(err, &no):
 		return nil, &UnusableError{fmt.Sprintf("workspace worktree:%s: no worktree could be made (%s)", path, git.Reason(err))}
 	}

@@ -226,6 +226,21 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 			t.Errorf("after the lock: got %+v", w)
 		}
 	})
+	t.Run("a full disk, which a retry may find with space", func(t *testing.T) {
+		s.repo = testkit.Repository(t, nil)
+		log := filepath.Join(s.repo, ".git/logs/refs/heads/taskyard/run-9")
+		ok(t, os.MkdirAll(filepath.Dir(log), 0o755))
+		ok(t, os.Symlink("/dev/full", log))
+		_, err := Open(t.Context(), s.options(9, 9, 1))
+		var full *SetupError
+		if !errors.As(err, &full) || !strings.Contains(full.Reason, "No space left on device") {
+			t.Errorf("got error %v, want one that is retried", err)
+		}
+		ok(t, os.Remove(log))
+		if w := s.open(9, 9, 2).Close(t.Context(), true); w.Note != "" || s.trees() != 0 {
+			t.Errorf("with space: got %+v", w)
+		}
+	})
 	t.Run("a repository whose branches conflict with ours", func(t *testing.T) {
 		s.repo = testkit.Repository(t, nil)
 		s.git("branch", "taskyard")
