@@ -199,8 +199,16 @@ func (c *checkout) plan(ctx context.Context, before string, again bool) error {
 	if err := c.filtered(ctx); err != nil {
 		return err
 	}
+	index := filepath.Join(c.dir, "git", "index")
+	next, err := os.ReadFile(index)
+	if err != nil {
+		return err
+	}
 	_, _ = c.git.Run(ctx, nil, "update-index", "-q", "--refresh")
 	differ, err := c.git.List(ctx, diffFiles...)
+	if err == nil {
+		err = os.WriteFile(index, next, 0o600) // without the sizes of old files, by which Git takes new ones for changed
+	}
 	if err != nil {
 		return err
 	}

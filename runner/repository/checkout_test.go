@@ -133,3 +133,14 @@ func TestACleanedTemporaryDirectoryHoldsNothingUp(t *testing.T) {
 	}
 	ok(t, os.Remove(scratch))
 }
+
+// The old file is equal to the new one by the new attributes, but has another size.
+func TestAMergeThatNormalizesLineEndingsLeavesNoLocalChange(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\r\ntwo\r\n"})
+	s.branch("fix", "main", files{".gitattributes": "* text=auto\n", "a.txt": "one\ntwo\n"})
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "status", s.git("status", "--porcelain"), "")
+}
