@@ -70,21 +70,21 @@ func TestWritesOfAFormerLeaderAreRefused(t *testing.T) {
 	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
 }
 
-// listenForNews returns the news that a database receives from other servers until the
+// listenForSignals returns the signals that a database receives from other servers until the
 // test ends.
-func listenForNews(t *testing.T, d *db.DB) <-chan *task.News {
+func listenForSignals(t *testing.T, d *db.DB) <-chan *task.Signals {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	news, done := make(chan *task.News, 1000), make(chan struct{})
+	signals, done := make(chan *task.Signals, 1000), make(chan struct{})
 	go func() {
 		defer close(done)
-		d.Listen(ctx, func(n *task.News) { news <- n })
+		d.Listen(ctx, func(n *task.Signals) { signals <- n })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	if n := <-news; !n.All {
-		t.Errorf("first news: got %+v, want one that calls for a look at everything", n)
+	if n := <-signals; !n.All {
+		t.Errorf("first signals: got %+v, want All", n)
 	}
-	return news
+	return signals
 }
 
 func TestServersHearEachOthersChanges(t *testing.T) {
@@ -92,49 +92,49 @@ func TestServersHearEachOthersChanges(t *testing.T) {
 	postgresOnly(t)
 	address := dbtest.PostgresURL(t, t.Name())
 	a, b := beside(t, address), beside(t, address)
-	news := listenForNews(t, b)
-	announce := func(n *task.News) {
+	signals := listenForSignals(t, b)
+	announce := func(n *task.Signals) {
 		t.Helper()
 		write(t, a, func(tx *db.Tx) error { tx.Announce(n); _, err := newTask(tx, "one"); return err })
 	}
-	announce(&task.News{Topics: []string{"task:1", "events"}, Freed: []string{"coder"}, Queued: true})
-	n := <-news
+	announce(&task.Signals{Topics: []string{"task:1", "events"}, Freed: []string{"coder"}, Queued: true})
+	n := <-signals
 	equal(t, "topics", strings.Join(n.Topics, " "), "task:1 events")
 	equal(t, "freed", strings.Join(n.Freed, " "), "coder")
 	equal(t, "queued", n.Queued, true)
 
 	t.Run("a rolled-back change is not sent", func(t *testing.T) {
 		err := a.Write(t.Context(), func(tx *db.Tx) error {
-			tx.Announce(&task.News{Topics: []string{"never"}})
+			tx.Announce(&task.Signals{Topics: []string{"never"}})
 			return context.Canceled
 		})
 		if err == nil {
 			t.Fatal("the write succeeded")
 		}
-		announce(&task.News{Topics: []string{"after"}})
-		equal(t, "topics", strings.Join((<-news).Topics, " "), "after")
+		announce(&task.Signals{Topics: []string{"after"}})
+		equal(t, "topics", strings.Join((<-signals).Topics, " "), "after")
 	})
 	t.Run("too much for a notification", func(t *testing.T) {
-		announce(&task.News{Topics: []string{strings.Repeat("x", 9000)}})
-		equal(t, "all", (<-news).All, true)
+		announce(&task.Signals{Topics: []string{strings.Repeat("x", 9000)}})
+		equal(t, "all", (<-signals).All, true)
 	})
 	t.Run("its own changes are not sent", func(t *testing.T) {
 		write(t, b, func(tx *db.Tx) error {
-			tx.Announce(&task.News{Topics: []string{"own"}})
+			tx.Announce(&task.Signals{Topics: []string{"own"}})
 			_, err := newTask(tx, "two")
 			return err
 		})
-		announce(&task.News{Topics: []string{"other"}})
-		equal(t, "topics", strings.Join((<-news).Topics, " "), "other")
+		announce(&task.Signals{Topics: []string{"other"}})
+		equal(t, "topics", strings.Join((<-signals).Topics, " "), "other")
 	})
 	t.Run("after a lost connection", func(t *testing.T) {
 		c := raw(t, address)
 		_, err := c.ExecContext(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "+
 			"AND pid <> pg_backend_pid() AND (query LIKE 'LISTEN%' OR query LIKE '%FROM commits WHERE writer <>%')")
 		ok(t, err)
-		equal(t, "all", (<-news).All, true)
-		announce(&task.News{Topics: []string{"again"}})
-		equal(t, "topics", strings.Join((<-news).Topics, " "), "again")
+		equal(t, "all", (<-signals).All, true)
+		announce(&task.Signals{Topics: []string{"again"}})
+		equal(t, "topics", strings.Join((<-signals).Topics, " "), "again")
 	})
 }
 

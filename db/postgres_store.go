@@ -228,7 +228,7 @@ func (pg *pgStore) lock(w *writer) (at task.Time, err error) {
 // commit commits a batch. Where the connection is lost meanwhile, the database
 // is asked whether it has the batch.
 func (pg *pgStore) commit(w *writer, wrote bool) error {
-	if !wrote && w.news.Empty() {
+	if !wrote && w.signals.Empty() {
 		return w.c.exec("COMMIT")
 	}
 	pg.batch++
@@ -236,7 +236,7 @@ func (pg *pgStore) commit(w *writer, wrote bool) error {
 	err := w.c.execDeferred("INSERT INTO commits (writer, batch, at) "+
 		"VALUES (?, ?, CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)) "+
 		"ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at = excluded.at "+
-		"RETURNING CAST(pg_notify('"+newsChannel+"', ?) AS TEXT)", pg.name, pg.batch, pg.payload(w.news))
+		"RETURNING CAST(pg_notify('"+signalsChannel+"', ?) AS TEXT)", pg.name, pg.batch, pg.payload(w.signals))
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func scanRun(s rowScanner) (*task.Run, error) {
 		&a.ExpiresAt, &a.Decision, &a.By, &a.At, &a.Scope, &a.Reason, &r.FollowUp, &r.ClaimID, &r.Lease,
 		&r.LeaseExpires, &r.PID, &r.PIDStart, &r.BootID, &r.CreatedAt, &r.NotBefore, &r.StartedAt, &r.HeartbeatAt, &r.EndedAt,
 		&r.ParentRun, &r.ParentRunTask, &ask, &r.WaitedMs, &r.Worker, &r.ReportedEvents, &r.ReportedBytes, &r.Session,
-		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.Why, &decision, &r.Why, &r.News, &r.Server)
+		&r.Folder, &r.ClosingAt, &r.TreeRun, &r.AskedToken, &a.RequestReason, &decision, &r.StartReason, &r.FollowUpReason, &r.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (tx *Tx) InsertRun(r *task.Run) (task.ID, error) {
 		r.TaskID, r.Agent, r.Status, r.Phase, r.Cause, r.AskedBy, r.Attempt, nullZero(r.RetryOf), r.Depth, asJSON(r.Limits), r.Model,
 		r.DefinitionHash,
 		spec, version, expires, a.Decision, a.By, nullZero(a.At), a.Scope, tx.Now, r.NotBefore, nullZero(r.ParentRun),
-		askJSON(r.Ask), r.Session, r.Folder, nullZero(r.TreeRun), r.AskedToken, a.Why, r.Why)
+		askJSON(r.Ask), r.Session, r.Folder, nullZero(r.TreeRun), r.AskedToken, a.RequestReason, r.StartReason)
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +192,7 @@ func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
  approval_expires = ?, decision = ?, decided_by = ?, decided_at = ?, scope = ?, decision_reason = ?, approval_why = ?,
  held = NULL, held_until = NULL`,
 		phase, asJSON(r.Spec), a.Version, asJSON(r.Limits), r.Model, r.DefinitionHash, nullZero(a.ExpiresAt),
-		a.Decision, a.By, nullZero(a.At), a.Scope, a.Reason, a.Why)
+		a.Decision, a.By, nullZero(a.At), a.Scope, a.Reason, a.RequestReason)
 }
 
 // SetGrant notes what a reviewer approved for all runs of a task.
@@ -276,12 +276,12 @@ func (tx *Tx) SetDecision(id task.ID, decision, by, reason string) error {
 		"WHERE id = ? AND ended_at IS NULL", decision, by, tx.Now, reason, id)
 }
 
-// NoteFollowUp has one more run follow when this one ends, which starts from
-// the news: one line each, once, at most 4 KiB in all.
-func (tx *Tx) NoteFollowUp(id task.ID, news string) error {
+// NoteFollowUp makes one more run follow when this one ends. The reasons for it
+// are kept one per line, each once, at most 4 KiB in all.
+func (tx *Tx) NoteFollowUp(id task.ID, reason string) error {
 	return tx.do(`UPDATE runs SET follow_up = 1, news = CASE WHEN news = '' THEN ?1
  WHEN octet_length(news) + octet_length(?1) > 4095 OR instr(char(10) || news || char(10), char(10) || ?1 || char(10)) > 0 THEN news
- ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, news, id)
+ ELSE news || char(10) || ?1 END WHERE id = ?2 AND ended_at IS NULL`, reason, id)
 }
 
 // AddReportedEvents adds to the number of events that were reported through the API.
@@ -307,13 +307,13 @@ func (rx *Rx) Definition(hash string) (string, error) {
 	return text, err
 }
 
-// AddReach notes that a run created a task (claim 0) or claimed it.
-func (tx *Tx) AddReach(run, id task.ID, claim int64) error {
+// AddRunTask records that a run created a task (claim 0) or claimed it.
+func (tx *Tx) AddRunTask(run, id task.ID, claim int64) error {
 	return tx.do("INSERT INTO run_reach (run_id, task_id, claim_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run, id, claim)
 }
 
-// Reaches reports whether a run created a task, or made its claim.
-func (rx *Rx) Reaches(run, id task.ID, claim int64) (bool, error) {
+// RunCreatedOrClaimed reports whether a run created a task, or made the given claim on it.
+func (rx *Rx) RunCreatedOrClaimed(run, id task.ID, claim int64) (bool, error) {
 	n, err := rx.count("SELECT count(*) FROM run_reach WHERE run_id = ? AND task_id = ? AND claim_id IN (0, ?)", run, id, claim)
 	return n > 0, err
 }

@@ -24,10 +24,10 @@ const maxYields = 8
 // effects on the caller's variables must be set, not added up.
 type Tx struct {
 	Rx
-	wrote bool
-	after []func()
-	news  task.News
-	w     *writer
+	wrote   bool
+	after   []func()
+	signals task.Signals
+	w       *writer
 }
 
 // After has fn called once this write is committed, before Write returns,
@@ -109,9 +109,9 @@ type writer struct {
 
 	counters *counters
 
-	tail    []byte    // hash of the log's last line within the open transaction
-	news    task.News // of the open transaction, for other servers
-	callers int       // callers that the last batch had, with those queued behind it
+	tail    []byte       // hash of the log's last line within the open transaction
+	signals task.Signals // of the open transaction, for other servers
+	callers int          // callers that the last batch had, with those queued behind it
 
 	busy sync.Mutex // held while a batch runs
 
@@ -306,7 +306,7 @@ func (w *writer) try(batch []*request, more bool) (all []*request, errs []error,
 // transact runs the batch in the transaction that has begun, and commits it.
 func (w *writer) transact(batch []*request, now task.Time) (errs []error, broken error) {
 	errs = make([]error, len(batch))
-	w.news = task.News{}
+	w.signals = task.Signals{}
 	w.counters.forget()
 	w.c.checked.forget()
 	wrote := false
@@ -318,7 +318,7 @@ func (w *writer) transact(batch []*request, now task.Time) (errs []error, broken
 			return errs, undoError{errs[i]}
 		}
 		if wrote = wrote || r.tx.wrote; errs[i] == nil {
-			w.news.Add(&r.tx.news)
+			w.signals.Add(&r.tx.signals)
 		}
 	}
 	if err := w.counters.write(); err != nil {

@@ -289,7 +289,7 @@ func TestStory09(t *testing.T) {
 		waits(t, id, "reader", "move")
 		r := srv.rows("SELECT max(id) FROM runs WHERE task_id = ?", id)[0]
 		got := call[task.Run](t, srv.person, "GET", "/api/runs/"+r, nil)
-		if got.Approval == nil || got.Approval.Why != "handed over by reader, who lacks bash" {
+		if got.Approval == nil || got.Approval.RequestReason != "handed over by reader, who lacks bash" {
 			t.Errorf("got the run %s", asJSON(got))
 		}
 		call[any](t, srv.person, "POST", "/api/runs/"+r+"/approve", map[string]any{"version": got.Approval.Version})

@@ -62,7 +62,7 @@ func (s *Server) live(c echo.Context) error {
 		case <-sub.C:
 			time.Sleep(coalesceWindow)
 			gen := s.svc.Hub().Generation() // read it first: changes in between are sent twice
-			b, _ := json.Marshal(sub.Take())
+			b, _ := json.Marshal(sub.Drain())
 			err = st.send(fmt.Sprintf("id: %d\ndata: %s\n\n", gen, b))
 		}
 		if err != nil {
@@ -184,7 +184,7 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 				return nil
 			}
 		case <-sub.C:
-			sub.Take()
+			sub.Drain()
 		}
 	}
 }

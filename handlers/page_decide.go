@@ -135,7 +135,7 @@ func (s *Server) approveMany(c echo.Context) error {
 			return task.FieldErrorf("run", "%s", err)
 		}
 		if r, err := s.svc.Run(c.Request().Context(), actorFrom(c), id); err == nil && s.unenforced(r) != "" {
-			skipped = append(skipped, task.Skipped{Run: id, Why: s.unenforced(r)})
+			skipped = append(skipped, task.Skipped{Run: id, Reason: s.unenforced(r)})
 			continue
 		}
 		list = append(list, service.Reviewed{Run: id, Version: version})
@@ -157,7 +157,7 @@ func skippedText(done int, what string, list []task.Skipped) string {
 	}
 	words := ui.Count(done, "run", "runs") + " " + what + ", " + strconv.Itoa(len(list)) + " skipped."
 	for _, sk := range list[:min(len(list), 3)] {
-		words += " " + sk.Why + "."
+		words += " " + sk.Reason + "."
 	}
 	return words
 }

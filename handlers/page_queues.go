@@ -75,7 +75,7 @@ func queueColumns(columns []service.BoardColumn) []views.QueueColumn {
 		for _, g := range b.Groups {
 			group := views.CardGroup{Glyph: ui.ShownGlyph(g.Shown), More: g.More}
 			for _, card := range g.Cards {
-				group.Cards = append(group.Cards, views.Card{Task: card.Task, Activity: card.Activity, Why: card.Reason})
+				group.Cards = append(group.Cards, views.Card{Task: card.Task, Activity: card.Activity, Reason: card.Reason})
 			}
 			col.Groups = append(col.Groups, group)
 		}

@@ -47,7 +47,7 @@ func tickRows(st service.SchedulerState) []views.TickRow {
 func queuedRows(st service.SchedulerState) []views.QueuedRow {
 	rows := make([]views.QueuedRow, len(st.Queued))
 	for i, r := range st.Queued {
-		rows[i] = views.QueuedRow{Run: *r, Why: st.Why[r.ID]}
+		rows[i] = views.QueuedRow{Run: *r, Reason: st.Why[r.ID]}
 	}
 	return rows
 }

@@ -110,7 +110,7 @@ func (j *Jobs) index() {
 		case <-sub.Done():
 			return
 		case <-sub.C:
-			sub.Take()
+			sub.Drain()
 		}
 		if !sleep.For(j.ctx, indexAfter) {
 			return

@@ -155,7 +155,7 @@ func (tx *txn) refreeze(r *task.Run, spec task.Spec, why string) error {
 		}
 	}
 	r.Spec, r.Limits, r.Model, r.DefinitionHash = &spec, spec.Limits, spec.Model, spec.DefinitionHash
-	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: why}
+	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), RequestReason: why}
 	r.PendingDecision = nil
 	if ok, err := tx.SetApproval(r, task.PhaseApproval); err != nil || !ok {
 		return errorOrEnded(r, err)
@@ -194,7 +194,7 @@ func (tx *txn) approve(r *task.Run, tk *task.Task, limits task.Limits, in Approv
 			return nil, err
 		}
 	}
-	tx.news.Queued = true
+	tx.signals.Queued = true
 	c := changes{"scope": in.Scope, "version": r.Approval.Version}
 	if sole {
 		c["note"] = soleReviewer

@@ -32,7 +32,7 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 			case err == nil:
 				d.Done = append(d.Done, l.Run)
 			case errors.As(err, &e):
-				d.Skipped = append(d.Skipped, task.Skipped{Run: l.Run, Why: e.Message})
+				d.Skipped = append(d.Skipped, task.Skipped{Run: l.Run, Reason: e.Message})
 			default:
 				return d, err
 			}

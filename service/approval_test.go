@@ -176,7 +176,7 @@ func TestAnApprovalForTheTask(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), reviewer, tk.ID, "now delete it all"))
 		r := must(inst.s.RunNow(inst.ctx(), maya, tk.ID))
 		equal(t, "state", r.State(), waiting)
-		equal(t, "why", r.Approval.Why, "comment by reviewer, who lacks edit")
+		equal(t, "why", r.Approval.RequestReason, "comment by reviewer, who lacks edit")
 		inst.approve(r.ID, task.ScopeTask)
 		equal(t, "state of the next", next(t).State(), queued)
 	})

@@ -26,7 +26,7 @@ func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time
 	if ok, err := tx.SetPendingDecision(r, &h); err != nil || !ok {
 		return nil, errorOrEnded(r, err)
 	}
-	tx.news.Queued = true // the dispatcher learns when to look again
+	tx.signals.Queued = true // the dispatcher learns when to look again
 	c := changes{"decision": h.Decision, "until": h.Until}
 	if h.Reason != "" {
 		c["reason"] = h.Reason
@@ -56,7 +56,7 @@ func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID
 			case err == nil:
 				d.Done = append(d.Done, id)
 			case len(ids) > 1 && errors.As(err, &e):
-				d.Skipped = append(d.Skipped, task.Skipped{Run: id, Why: e.Message})
+				d.Skipped = append(d.Skipped, task.Skipped{Run: id, Reason: e.Message})
 			default:
 				return d, err
 			}

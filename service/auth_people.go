@@ -217,7 +217,7 @@ func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, passwor
 // endSessions ends the sessions of a person but the one kept ("" for none), and
 // the streams of all of them: a browser opens that of the one kept again.
 func (tx *txn) endSessions(user task.ID, kept string) error {
-	tx.news.Cuts = append(tx.news.Cuts, task.Cut{User: user})
+	tx.signals.Revocations = append(tx.signals.Revocations, task.Revocation{User: user})
 	return tx.DropSessions(user, kept)
 }
 

@@ -37,7 +37,7 @@ func (s *Service) openCredentials() map[credential]bool {
 }
 
 // disconnect ends the calls of a credential that has ended or lost a right.
-func (s *Service) disconnect(c task.Cut) {
+func (s *Service) disconnect(c task.Revocation) {
 	cause := errTokenEnded
 	switch {
 	case c.User != 0:
@@ -162,7 +162,7 @@ func (tx *txn) revokePerson(id task.ID) error {
 func (tx *txn) endUserCalls(id task.ID) error {
 	list, err := tx.ValidUserTokens(id)
 	for _, tok := range list {
-		tx.news.Cuts = append(tx.news.Cuts, task.Cut{Token: tok.ID, Role: true})
+		tx.signals.Revocations = append(tx.signals.Revocations, task.Revocation{Token: tok.ID, Role: true})
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (tx *txn) revoke(tok task.Token, c changes) error {
 	if err := tx.RevokeToken(tok.ID); err != nil {
 		return err
 	}
-	tx.news.Cuts = append(tx.news.Cuts, task.Cut{Token: tok.ID})
+	tx.signals.Revocations = append(tx.signals.Revocations, task.Revocation{Token: tok.ID})
 	if err := tx.event(task.EvTokenRevoked, task.Event{Agent: tok.Agent}, c); err != nil {
 		return err
 	}

@@ -93,8 +93,8 @@ func (s *Service) allowed(a task.Actor, p task.Perm) error {
 func (s *Service) CheckUsesTasks(a task.Actor) error { return s.allowedOwn(a, task.Read) }
 
 // checkMayChange checks that the caller may change a task now: people may, an
-// agent what is related to it, a run what is in its reach. Nobody else's token
-// changes a task on which a run works. Errors: forbidden, another run works.
+// agent what is related to it, a run what checkRunMayChange allows. Nobody else's
+// token changes a task on which a run works. Errors: forbidden, another run works.
 func checkMayChange(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if err := checkRelated(rx, a, tk); err != nil || a.RunID == 0 {
 		return err
@@ -108,13 +108,13 @@ func checkMayChange(rx *db.Rx, a task.Actor, tk *task.Task) error {
 }
 
 // checkRelated checks that an agent has to do with a task: as owner, creator, or
-// owner of an ancestor. The token of a run reaches less.
+// owner of an ancestor. The token of a run may change less.
 func checkRelated(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	switch {
 	case !a.IsAgent():
 		return nil
 	case a.RunID != 0:
-		return checkInReach(rx, a, tk)
+		return checkRunMayChange(rx, a, tk)
 	case tk.CreatedBy == a.Name || tk.Owner == a.Name:
 		return nil
 	}
@@ -129,9 +129,9 @@ func checkRelated(rx *db.Rx, a task.Actor, tk *task.Task) error {
 		"agent %s may not change task %d: it is neither owner nor creator, and owns no task above it", a.Name, tk.ID)
 }
 
-// checkInReach checks that a task is in the reach of a run: its own task while its
+// checkRunMayChange checks that a run may change a task: its own task while its
 // agent owns that, what is below it, what the run created and what it claimed.
-func checkInReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
+func checkRunMayChange(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	run, err := rx.Run(a.RunID)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func checkInReach(rx *db.Rx, a task.Actor, tk *task.Task) error {
 	if tk.Claim.Live(rx.Now) {
 		claim = tk.Claim.ID
 	}
-	if ok, err := rx.Reaches(run.ID, tk.ID, claim); err != nil || ok {
+	if ok, err := rx.RunCreatedOrClaimed(run.ID, tk.ID, claim); err != nil || ok {
 		return err
 	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden,
@@ -228,11 +228,11 @@ func (tx *txn) renew(tk *task.Task) error {
 	return tx.Renew(tk.ID, tx.s.config().Lease)
 }
 
-// recordReach notes what the caller's run created or, with a claim, claimed: its
+// recordRunTask notes what the caller's run created or, with a claim, claimed: its
 // token may change that.
-func (tx *txn) recordReach(id task.ID, claim int64) error {
+func (tx *txn) recordRunTask(id task.ID, claim int64) error {
 	if tx.actor.RunID == 0 {
 		return nil
 	}
-	return tx.AddReach(tx.actor.RunID, id, claim)
+	return tx.AddRunTask(tx.actor.RunID, id, claim)
 }

@@ -142,7 +142,7 @@ func (tx *txn) claimsLeft(agent string) (int, error) {
 }
 
 func (tx *txn) recordClaim(id task.ID, owner string, claim int64) error {
-	if err := tx.recordReach(id, claim); err != nil {
+	if err := tx.recordRunTask(id, claim); err != nil {
 		return err
 	}
 	return tx.event(task.EvTaskClaimed, task.Event{TaskID: id, Agent: owner}, changes{"claim": claim, "holder": owner})
@@ -290,7 +290,7 @@ func (tx *txn) transfer(tk *task.Task, to, comment string, wakes bool) error {
 	}
 	from := tk.Owner
 	tk.Owner, tk.Claim = to, nil
-	tx.news.Topics = append(tx.news.Topics, "queue:"+from)
+	tx.signals.Topics = append(tx.signals.Topics, "queue:"+from)
 	c := changes{"owner": []string{from, to}}
 	if comment != "" {
 		c["comment"] = comment

@@ -143,7 +143,7 @@ var nonFreeingEvents = map[string]bool{
 // noteFreed notes whose queue may hold a free task after an event.
 func (tx *txn) noteFreed(kind, agent string) {
 	if !nonFreeingEvents[kind] && (agent != "" || kind == task.EvInstanceResumed) {
-		tx.news.Freed = append(tx.news.Freed, agent)
+		tx.signals.Freed = append(tx.signals.Freed, agent)
 	}
 }
 

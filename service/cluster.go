@@ -63,12 +63,12 @@ func (s *Service) Follow(ctx context.Context) {
 			}
 		}
 	}()
-	s.db.Listen(ctx, func(n *task.News) {
+	s.db.Listen(ctx, func(n *task.Signals) {
 		if n.All {
 			s.publishAll(ctx)
 			return
 		}
-		s.publishNews(n)
+		s.publishSignals(n)
 	})
 	<-done
 }
@@ -84,7 +84,7 @@ func (s *Service) stopRuns(cause error) {
 	s.stops.Range(func(_, cancel any) bool { cancel.(context.CancelCauseFunc)(cause); return true })
 }
 
-// publishAll is publishNews for whatever may have changed. A run that has lost its lease is
+// publishAll is publishSignals for whatever may have changed. A run that has lost its lease is
 // stopped by its next heartbeat.
 func (s *Service) publishAll(ctx context.Context) {
 	s.hub.PublishAll()
@@ -98,7 +98,7 @@ func (s *Service) publishAll(ctx context.Context) {
 				return err
 			}
 			if !ok {
-				s.disconnect(task.Cut{Token: c.token, User: c.user})
+				s.disconnect(task.Revocation{Token: c.token, User: c.user})
 			}
 		}
 		return nil
@@ -230,7 +230,7 @@ func (s *Service) beat(ctx context.Context, this task.Server) error {
 			if err := tx.ShiftServers(gap); err != nil {
 				return err
 			}
-			tx.Announce(&task.News{All: true})
+			tx.Announce(&task.Signals{All: true})
 		}
 		if err := tx.SetSetting(clockKey, clockText(tx.Now, gaps)); err != nil {
 			return err
@@ -300,7 +300,7 @@ func (s *Service) ReleaseStranded(ctx context.Context) (lost []*task.Run, err er
 			if _, err := tx.LeaveServer(r); err != nil {
 				return err
 			}
-			tx.news.Queued = true
+			tx.signals.Queued = true
 		}
 		return nil
 	})

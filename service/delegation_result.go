@@ -46,7 +46,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 		}
 		select {
 		case <-sub.C:
-			sub.Take()
+			sub.Drain()
 		case <-over:
 			return d, nil
 		case <-sub.Done(): // the server stops
@@ -60,7 +60,7 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 // readDelegation reads the state of a delegation, and notes that the run that asked
 // was told of its end.
 func (s *Service) readDelegation(ctx context.Context, a task.Actor, id task.ID) (task.Delegated, error) {
-	news := false // whether the caller's run made the delegation, and was not told of its end
+	undelivered := false // whether the caller's run made the delegation, and was not told of its end
 	d, err := read(ctx, s, func(rx *db.Rx) (d task.Delegated, err error) {
 		r, tk, err := s.delegation(rx, a, id)
 		if err != nil {
@@ -70,10 +70,10 @@ func (s *Service) readDelegation(ctx context.Context, a task.Actor, id task.ID) 
 			return d, err
 		}
 		told, err := rx.Received(a.RunID, r.ID)
-		news = !told
+		undelivered = !told
 		return d, err
 	})
-	if err != nil || !news {
+	if err != nil || !undelivered {
 		return d, err
 	}
 	err = change(WithIdempotency(ctx, nil), s, task.SystemActor, func(tx *txn) error { return tx.AddReceived(a.RunID, d.RunID) })

@@ -41,13 +41,13 @@ func (b *broadcast) signal() {
 // follows each commit.
 type Hub struct {
 	mu    sync.Mutex
-	subs  map[*Sub]struct{} // nil once it has ended
+	subs  map[*Subscription]struct{} // nil once it has ended
 	ended chan struct{}
 	gen   uint64
 }
 
-// Sub is one subscription. C is signaled when Take has something.
-type Sub struct {
+// Subscription tells one subscriber what changed. C is signaled when Drain has topics to return.
+type Subscription struct {
 	C     chan struct{}
 	hub   *Hub
 	want  map[string]bool // nil: every topic
@@ -58,12 +58,12 @@ type Sub struct {
 // newHub counts from anywhere: a page that was drawn before a restart must not
 // find the number that it knows.
 func newHub() *Hub {
-	return &Hub{subs: map[*Sub]struct{}{}, ended: make(chan struct{}), gen: rand.Uint64N(1 << 62)}
+	return &Hub{subs: map[*Subscription]struct{}{}, ended: make(chan struct{}), gen: rand.Uint64N(1 << 62)}
 }
 
-// Subscribe asks for topics, or for all with none named. Close the Sub after use.
-func (h *Hub) Subscribe(topics ...string) *Sub {
-	s := &Sub{C: make(chan struct{}, 1), hub: h, dirty: map[string]bool{}}
+// Subscribe subscribes to topics, or to all of them if none are named. Close the subscription after use.
+func (h *Hub) Subscribe(topics ...string) *Subscription {
+	s := &Subscription{C: make(chan struct{}, 1), hub: h, dirty: map[string]bool{}}
 	if len(topics) > 0 {
 		s.want = make(map[string]bool, len(topics))
 		for _, t := range topics {
@@ -136,7 +136,7 @@ func (h *Hub) Close() {
 // Done is closed when the hub ends.
 func (h *Hub) Done() <-chan struct{} { return h.ended }
 
-func (s *Sub) mark(topics []string) {
+func (s *Subscription) mark(topics []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	hit := false
@@ -155,8 +155,8 @@ func (s *Sub) mark(topics []string) {
 	}
 }
 
-// Take returns the changed topics since the last Take.
-func (s *Sub) Take() []string {
+// Drain returns the topics that have changed since the last call, and forgets them.
+func (s *Subscription) Drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Collect(maps.Keys(s.dirty))
@@ -165,10 +165,10 @@ func (s *Sub) Take() []string {
 }
 
 // Done is closed when the hub ends.
-func (s *Sub) Done() <-chan struct{} { return s.hub.ended }
+func (s *Subscription) Done() <-chan struct{} { return s.hub.ended }
 
 // Close ends the subscription.
-func (s *Sub) Close() {
+func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	delete(s.hub.subs, s)

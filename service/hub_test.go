@@ -23,7 +23,7 @@ func TestHub(t *testing.T) {
 				defer close(read)
 				for range sub.C {
 					time.Sleep(time.Second) // fake time: a slow reader
-					for _, topic := range sub.Take() {
+					for _, topic := range sub.Drain() {
 						got[topic] = true
 					}
 					if got["end"] {
@@ -57,7 +57,7 @@ func TestHub(t *testing.T) {
 			}
 			synctest.Wait()
 			equal(t, "signals", len(sub.C), 1)
-			if got := sub.Take(); !slices.Equal(got, []string{"a"}) {
+			if got := sub.Drain(); !slices.Equal(got, []string{"a"}) {
 				t.Fatalf("got %v", got)
 			}
 		})
@@ -81,7 +81,7 @@ func TestHub(t *testing.T) {
 	})
 	t.Run("Close ends all subscriptions, including later ones", func(t *testing.T) {
 		h := newHub()
-		subs := []*Sub{h.Subscribe(), h.Subscribe("a")}
+		subs := []*Subscription{h.Subscribe(), h.Subscribe("a")}
 		h.Close()
 		h.Close()
 		for _, s := range append(subs, h.Subscribe()) {
@@ -109,7 +109,7 @@ func TestAChangeIsSignaledAfterTheCommit(t *testing.T) {
 	defer sub.Close()
 	must(inst.s.Comment(inst.ctx(), maya, tk.ID, "news"))
 	<-sub.C
-	got := sub.Take()
+	got := sub.Drain()
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"queue:coder", "task:" + tk.ID.String()}) {
 		t.Fatalf("got %v", got)

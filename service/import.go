@@ -101,7 +101,7 @@ func (w *importer) projects() error {
 			return err
 		}
 		w.out.Projects++
-		w.news.Topics = append(w.news.Topics, "projects")
+		w.signals.Topics = append(w.signals.Topics, "projects")
 		if err := w.event(task.EvProjectCreated, task.Event{}, projectChanges(&p, 1)); err != nil {
 			return err
 		}

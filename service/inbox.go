@@ -162,7 +162,7 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 // inboxIf notes that the inbox changes with this transaction.
 func (tx *txn) inboxIf(changes bool) {
 	if changes {
-		tx.news.Topics = append(tx.news.Topics, "inbox")
+		tx.signals.Topics = append(tx.signals.Topics, "inbox")
 	}
 }
 

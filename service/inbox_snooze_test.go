@@ -114,7 +114,7 @@ func TestASnoozedEntryReturns(t *testing.T) {
 	inst.Forward(time.Second)
 	equal(t, "on time, even before the job", inst.countEntries(maya, q.kind), 1)
 	equal(t, "woken", must(inst.s.WakeSnoozed(inst.ctx())), 1)
-	equal(t, "open pages are notified", len(sub.Take()), 1)
+	equal(t, "open pages are notified", len(sub.Drain()), 1)
 	equal(t, "woken again", must(inst.s.WakeSnoozed(inst.ctx())), 0)
 	t.Run("an entry that expires earlier returns before", func(t *testing.T) {
 		a := all[2]

@@ -178,7 +178,7 @@ func TestTheInboxIsLive(t *testing.T) {
 			sub := inst.s.Hub().Subscribe("inbox", "events")
 			defer sub.Close()
 			step.act()
-			if got := slices.Contains(sub.Take(), "inbox"); got != step.want {
+			if got := slices.Contains(sub.Drain(), "inbox"); got != step.want {
 				t.Errorf("inbox notified: got %v, want %v", got, step.want)
 			}
 		})

@@ -28,7 +28,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 		author, text := promptPart(t, third.Spec, `run 2 of agent coder, completed`)
 		equal(t, "author", author, "agent coder")
 		equal(t, "text", text, "Half of it is done.")
-		equal(t, "why", third.Run.Why, "comment by user:maya")
+		equal(t, "why", third.Run.StartReason, "comment by user:maya")
 		if !strings.Contains(third.Spec.Prompt, "\nreason for this run: comment by user:maya\n</Task>") {
 			t.Errorf("got prompt %s", third.Spec.Prompt)
 		}
@@ -41,7 +41,7 @@ func TestARunKnowsHowEarlierRunsEnded(t *testing.T) {
 		inst.finish(third, completed("More is done."))
 		next := inst.start()
 		equal(t, "cause", next.Run.Cause, task.CauseFollowUp)
-		equal(t, "why", next.Run.Why, "comment by user:maya\ncomment by user:oleg")
+		equal(t, "why", next.Run.StartReason, "comment by user:maya\ncomment by user:oleg")
 		inst.finish(next, completed("All is done."))
 	})
 	t.Run("a claim returns the same", func(t *testing.T) {

@@ -36,7 +36,7 @@ func (tx *txn) queueMerge(tk *task.Task, r *task.Result, p *task.Project) error 
 	if err := tx.SetAwaits(tk.ID, task.WaitsMerge); err != nil {
 		return err
 	}
-	tx.news.Topics = append(tx.news.Topics, TopicMerges)
+	tx.signals.Topics = append(tx.signals.Topics, TopicMerges)
 	return tx.taskEvent(task.EvMergeQueued, tk, changes{"result": r.Number, "into": m.Into})
 }
 
@@ -205,7 +205,7 @@ func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
 // changeMerge is change for a merge, whose pages, queue and alerts hear of it.
 func (s *Service) changeMerge(ctx context.Context, m *task.MergeEntry, fn func(*txn) error) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.news.Topics = append(tx.news.Topics, TopicMerges, "task:"+m.TaskID.String(), "inbox")
+		tx.signals.Topics = append(tx.signals.Topics, TopicMerges, "task:"+m.TaskID.String(), "inbox")
 		return fn(tx)
 	})
 }

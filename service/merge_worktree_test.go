@@ -134,7 +134,7 @@ func TestAWaitingMergeIsAnAlertForAdmins(t *testing.T) {
 	defer sub.Close()
 	_, _, err := inst.s.MergeNext(inst.ctx())
 	ok(t, err)
-	equal(t, "topics", strings.Join(sub.Take(), " "), "inbox")
+	equal(t, "topics", strings.Join(sub.Drain(), " "), "inbox")
 	list := alerts()
 	if len(list) != 1 || list[0].Job != task.AlertMerge || list[0].At == 0 ||
 		!strings.HasPrefix(list[0].Text, "#"+tk.ID.String()+" into main: ") || strings.HasSuffix(list[0].Text, ": ") {

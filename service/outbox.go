@@ -41,7 +41,7 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 		if err := tx.PutOut(n.Name, o); err != nil {
 			return err
 		}
-		tx.news.Topics = append(tx.news.Topics, TopicOutbox)
+		tx.signals.Topics = append(tx.signals.Topics, TopicOutbox)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func (tx *txn) resume(p *task.Pause, reason string) error {
 	if reason != "" {
 		c["reason"] = reason
 	}
-	tx.news.Queued = true
+	tx.signals.Queued = true
 	return tx.event(kind, task.Event{Agent: p.Agent}, c)
 }
 
@@ -184,7 +184,7 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 		if err := tx.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
 			return out, err
 		}
-		out.Runs = append([]task.ID{}, tx.news.Ended...)
+		out.Runs = append([]task.ID{}, tx.signals.Ended...)
 		if err := tx.noteStopped(a.Name + ": " + reason); err != nil {
 			return out, err
 		}
@@ -205,7 +205,7 @@ func (tx *txn) noteStopped(why string) error {
 		return err
 	}
 	stopped := now.Own("").StoppedRuns
-	for _, id := range tx.news.Ended {
+	for _, id := range tx.signals.Ended {
 		r, err := tx.Run(id)
 		if err != nil {
 			return err

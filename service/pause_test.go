@@ -270,7 +270,7 @@ func TestStopEverythingEndsRunningRuns(t *testing.T) {
 		if !slices.Contains(kinds, task.EvInstancePaused) || kinds[7] != task.EvInstanceStopped {
 			t.Error(kinds)
 		}
-		if topics := sub.Take(); !slices.Contains(topics, "instance") || !slices.Contains(topics, "scheduler") {
+		if topics := sub.Drain(); !slices.Contains(topics, "instance") || !slices.Contains(topics, "scheduler") {
 			t.Error(topics)
 		}
 		inst.checkChain()
@@ -316,7 +316,7 @@ func TestAResumeRestartsStoppedRuns(t *testing.T) {
 	for i, was := range []*task.Run{first, second} {
 		r := inst.run(got.Runs[i])
 		equal(t, "task", r.TaskID, was.TaskID)
-		equal(t, "why", r.Why, "restarted after everything was stopped")
+		equal(t, "why", r.StartReason, "restarted after everything was stopped")
 	}
 	inst.start()
 	inst.start()

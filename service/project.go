@@ -170,7 +170,7 @@ func (s *Service) putProject(ctx context.Context, a task.Actor, p task.Project,
 		if err != nil {
 			return nil, err
 		}
-		tx.news.Topics = append(tx.news.Topics, "projects")
+		tx.signals.Topics = append(tx.signals.Topics, "projects")
 		return now, tx.event(kind, task.Event{}, projectChanges(&p, now.Version))
 	})
 }

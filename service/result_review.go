@@ -241,7 +241,7 @@ func (tx *txn) sendBack(tk *task.Task, said, why string) error {
 			return err
 		}
 	}
-	tx.news.Freed = append(tx.news.Freed, tk.Owner)
+	tx.signals.Freed = append(tx.signals.Freed, tk.Owner)
 	return tx.wakeTask(tk, why, true)
 }
 

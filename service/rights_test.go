@@ -183,8 +183,8 @@ func TestRunsCausedByAnAgentUseItsRightsOrWait(t *testing.T) {
 			return
 		}
 		equal(t, "state", r.State(), waiting)
-		if !strings.Contains(r.Approval.Why, ways[way].why) {
-			t.Errorf("got approval reason %q, want %q", r.Approval.Why, ways[way].why)
+		if !strings.Contains(r.Approval.RequestReason, ways[way].why) {
+			t.Errorf("got approval reason %q, want %q", r.Approval.RequestReason, ways[way].why)
 		}
 		inst.nothingStarts()
 		must(inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{}))
@@ -324,7 +324,7 @@ func TestConsentCoversTheTextAndOwnerAtTheTime(t *testing.T) {
 		must(inst.s.Comment(inst.ctx(), reader, id, "and now rm -rf"))
 		r := next(inst, id)
 		equal(t, "state", r.State(), waiting)
-		equal(t, "why", r.Approval.Why, "comment by reader, who lacks bash")
+		equal(t, "why", r.Approval.RequestReason, "comment by reader, who lacks bash")
 	})
 	t.Run("approval is requested again if that happens before the start", func(t *testing.T) {
 		inst := newRightsInstance(t)
@@ -334,7 +334,7 @@ func TestConsentCoversTheTextAndOwnerAtTheTime(t *testing.T) {
 		inst.nothingStarts()
 		r := inst.openRun(id)
 		equal(t, "state", r.State(), waiting)
-		equal(t, "why", r.Approval.Why, "comment by reader, who lacks bash")
+		equal(t, "why", r.Approval.RequestReason, "comment by reader, who lacks bash")
 	})
 	t.Run("after events during a run, the next run waits", func(t *testing.T) {
 		inst := newRightsInstance(t)
@@ -352,7 +352,7 @@ func TestConsentCoversTheTextAndOwnerAtTheTime(t *testing.T) {
 		small := agentActor("small")
 		id := inst.ownTask(small)
 		must(inst.s.Reassign(inst.ctx(), small, "small", []task.ID{id}, "root", "x"))
-		equal(t, "why", inst.openRun(id).Approval.Why, "handed over by small, who may use at most 10 tokens and has at most 20 seconds")
+		equal(t, "why", inst.openRun(id).Approval.RequestReason, "handed over by small, who may use at most 10 tokens and has at most 20 seconds")
 	})
 	t.Run("a run cannot claim tasks for which its own runs would wait", func(t *testing.T) {
 		inst := newRightsInstance(t)

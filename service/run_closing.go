@@ -20,7 +20,7 @@ func (tx *txn) closeOwn(tk *task.Task, r *task.Run, reason string) error {
 		return nil
 	}
 	if !tx.s.isWebhook(r) {
-		tx.news.Queued = true // the dispatcher learns when to look
+		tx.signals.Queued = true // the dispatcher learns when to look
 		return tx.SetClosing(r.ID, tx.Now.Add(closingTime))
 	}
 	if r.Phase == task.PhaseStarting {

@@ -33,7 +33,7 @@ func (tx *txn) wakeTask(tk *task.Task, why string, stuck bool) error {
 		return err
 	}
 	if open != nil {
-		// A run that has not started yet will see the news anyway.
+		// A run that has not started yet will see what is new anyway.
 		if open.Status != task.RunRunning || tx.actor.RunID == open.ID && open.Agent == tk.Owner {
 			return nil
 		}
@@ -76,7 +76,7 @@ func (tx *txn) newRun(tk *task.Task, def task.Agent, n newRun) *task.Run {
 	r := &task.Run{
 		TaskID: tk.ID, Agent: def.ID, Status: task.RunPending, Phase: task.PhaseQueued, Cause: n.cause, AskedBy: tx.actor.Name,
 		Attempt: n.attempt, RetryOf: n.retryOf, NotBefore: n.notBefore, DefinitionHash: def.Hash,
-		Session: n.session, Folder: n.folder, Why: n.reason, Model: tx.s.runner(def.Runner).runModel(def, nil),
+		Session: n.session, Folder: n.folder, StartReason: n.reason, Model: tx.s.runner(def.Runner).runModel(def, nil),
 	}
 	_, r.Limits = tx.s.runRights(def, nil)
 	if !tx.actor.IsAgent() {
@@ -110,15 +110,15 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	if err := tx.DeleteStoppedNotices(tk.ID); err != nil {
 		return 0, err
 	}
-	tx.news.Queued = tx.news.Queued || r.Phase == task.PhaseQueued
+	tx.signals.Queued = tx.signals.Queued || r.Phase == task.PhaseQueued
 	tx.inboxIf(r.Phase == task.PhaseApproval || tk.Failures > 0)
 	c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 	if r.Phase == task.PhaseApproval {
-		if err := tx.notifyRun(r, "waits for approval of a run"+reasonSuffixColon(r.Approval.Why)); err != nil {
+		if err := tx.notifyRun(r, "waits for approval of a run"+reasonSuffixColon(r.Approval.RequestReason)); err != nil {
 			return 0, err
 		}
-		if r.Approval.Why != "" {
-			c["approval"] = r.Approval.Why
+		if r.Approval.RequestReason != "" {
+			c["approval"] = r.Approval.RequestReason
 		}
 	}
 	if v.narrows {
@@ -169,7 +169,7 @@ func (tx *txn) freeze(r *task.Run, def task.Agent, bare *task.Task, v rightsAsse
 		return nil
 	}
 	r.Phase = task.PhaseApproval
-	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), Why: v.reason}
+	r.Approval = &task.Approval{Version: specHash(spec), ExpiresAt: tx.Now.Add(tx.s.config().ApprovalExpires), RequestReason: v.reason}
 	return nil
 }
 
@@ -426,7 +426,7 @@ func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 	if !ok {
 		return endedError(r)
 	}
-	tx.news.Ended = append(tx.news.Ended, r.ID)
+	tx.signals.Ended = append(tx.signals.Ended, r.ID)
 	if err := tx.DropRunTokens(r.ID); err != nil {
 		return err
 	}
@@ -447,7 +447,7 @@ func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 	if e.reason != "" {
 		c["reason"] = e.reason
 	}
-	tx.news.Queued = true // a place is free again
+	tx.signals.Queued = true // a place is free again
 	tx.inboxIf(r.Phase == task.PhaseApproval)
 	if err := tx.runEvent(kind, r, c); err != nil {
 		return err
@@ -463,7 +463,7 @@ func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 func (tx *txn) noteFreedForOwner(r *task.Run) error {
 	tk, err := tx.TaskBare(r.TaskID)
 	if err == nil && tk.Owner != r.Agent {
-		tx.news.Freed = append(tx.news.Freed, tk.Owner)
+		tx.signals.Freed = append(tx.signals.Freed, tk.Owner)
 	}
 	return err
 }

@@ -345,7 +345,7 @@ func (tx *txn) enterPhase(r *task.Run, phase task.Phase) error {
 
 // enterPhaseLive is enterPhase that pages show although the log has no event of it.
 func (tx *txn) enterPhaseLive(r *task.Run, phase task.Phase) error {
-	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String(), "task:"+r.TaskID.String(), "scheduler")
+	tx.signals.Topics = append(tx.signals.Topics, "run:"+r.ID.String(), "task:"+r.TaskID.String(), "scheduler")
 	return tx.enterPhase(r, phase)
 }
 
@@ -422,6 +422,6 @@ func (tx *txn) appendLines(r *task.Run, lines []task.Message) error {
 			return err
 		}
 	}
-	tx.news.Topics = append(tx.news.Topics, "run:"+r.ID.String())
+	tx.signals.Topics = append(tx.signals.Topics, "run:"+r.ID.String())
 	return tx.recordUsage(r, lines)
 }

@@ -119,10 +119,10 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 		return err
 	}
 	if f.State.Status == task.RunCompleted && !r.FollowUp {
-		if r.News, err = tx.unreceivedDelegations(r); err != nil {
+		if r.FollowUpReason, err = tx.unreceivedDelegations(r); err != nil {
 			return err
 		}
-		r.FollowUp = r.News != ""
+		r.FollowUp = r.FollowUpReason != ""
 	}
 	if err := tx.followUp(r, tk); err != nil || f.State.Status != task.RunCompleted {
 		return err
@@ -166,7 +166,7 @@ func (tx *txn) failed(r *task.Run, tk *task.Task, f Finished) error {
 	if err != nil || tk.QuestionID != 0 || tk.Blocked > 0 || tk.Awaits != "" || tk.Owner != r.Agent {
 		return nil // ticks will see to it
 	}
-	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, reason: r.News}
+	next := newRun{cause: task.CauseRetry, attempt: n + 1, retryOf: r.ID, reason: r.FollowUpReason}
 	if f.State.Phase == task.PhaseLost {
 		next.session, next.folder = r.Session, r.Folder
 	} else {
@@ -185,7 +185,7 @@ func (tx *txn) followUp(r *task.Run, tk *task.Task) error {
 	if err != nil {
 		return nil // nothing to start: it claims its work itself
 	}
-	return tx.budgeted(tk, def, task.CauseFollowUp, r.News)
+	return tx.budgeted(tk, def, task.CauseFollowUp, r.FollowUpReason)
 }
 
 // How long a provider may have a retry wait, at most.

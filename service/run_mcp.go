@@ -16,7 +16,7 @@ func (s *Service) ReachedMCP(ctx context.Context, a task.Actor) {
 		return
 	}
 	err := change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.news.MCP = append(tx.news.MCP, a.RunID)
+		tx.signals.MCP = append(tx.signals.MCP, a.RunID)
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {

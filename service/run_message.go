@@ -49,7 +49,7 @@ func (s *Service) SendRunMessage(ctx context.Context, a task.Actor, run task.ID,
 		if err != nil {
 			return nil, err
 		}
-		tx.news.Topics = append(tx.news.Topics, inboxTopic(run))
+		tx.signals.Topics = append(tx.signals.Topics, inboxTopic(run))
 		if err := tx.runEvent(task.EvRunMessage, r, changes{"message": id}); err != nil {
 			return nil, err
 		}
@@ -79,7 +79,9 @@ func (s *Service) NoMessages(r *task.Run) string {
 func inboxTopic(run task.ID) string { return "run-messages:" + run.String() }
 
 // FollowRunMessages subscribes to new messages to a run.
-func (s *Service) FollowRunMessages(run task.ID) *Sub { return s.hub.Subscribe(inboxTopic(run)) }
+func (s *Service) FollowRunMessages(run task.ID) *Subscription {
+	return s.hub.Subscribe(inboxTopic(run))
+}
 
 // RunMessages returns the messages to a run, oldest first. Errors: may not
 // read, unknown run.
@@ -168,8 +170,8 @@ func (tx *txn) keepMessage(r *task.Run, tk *task.Task, m *task.RunMessage, to ta
 	if to == task.RunCompleted && !r.Delegated() {
 		r.FollowUp = true
 		why := "message by " + m.Author + " that run " + r.ID.String() + " did not get"
-		if !strings.Contains(r.News, why) {
-			r.News = strings.TrimPrefix(r.News+"\n"+why, "\n")
+		if !strings.Contains(r.FollowUpReason, why) {
+			r.FollowUpReason = strings.TrimPrefix(r.FollowUpReason+"\n"+why, "\n")
 		}
 	}
 	return tx.event(task.EvCommented, task.Event{TaskID: tk.ID, RunID: r.ID, Agent: tk.Owner}, changes{"message": id})

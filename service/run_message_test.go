@@ -119,7 +119,7 @@ func TestUndeliveredMessagesAreKept(t *testing.T) {
 		ok(t, inst.s.FinishRun(inst.ctx(), r.ID, r.Lease, completed("done")))
 		equal(t, "comments", strings.Join(inst.comments(r.TaskID), "|"), "user:rita: and a test|user:rita: two tests")
 		next := inst.openRun(r.TaskID)
-		if next == nil || next.Cause != task.CauseFollowUp || next.Why != "message by user:rita that run 1 did not get" {
+		if next == nil || next.Cause != task.CauseFollowUp || next.StartReason != "message by user:rita that run 1 did not get" {
 			t.Fatalf("got next run %+v", next)
 		}
 		st := inst.start()

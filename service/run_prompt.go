@@ -113,8 +113,8 @@ func (w *partWriter) task(tk *task.Task, r *task.Run) {
 	w.review(tk)
 	room := historyBytes - w.subtasks(tk) - w.earlierRuns(tk)
 	w.lastMessages(tk, room)
-	if r.Why != "" {
-		fmt.Fprintf(w, "reason for this run: %s\n", onOneLine(strings.ReplaceAll(r.Why, "\n", "; ")))
+	if r.StartReason != "" {
+		fmt.Fprintf(w, "reason for this run: %s\n", onOneLine(strings.ReplaceAll(r.StartReason, "\n", "; ")))
 	}
 	w.WriteString("</Task>")
 }

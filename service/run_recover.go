@@ -41,7 +41,7 @@ func (tx *txn) requeue(r *task.Run, why string) error {
 	if ok, err := tx.RequeueRun(r); err != nil || !ok {
 		return errorOrEnded(r, err)
 	}
-	tx.news.Queued = true
+	tx.signals.Queued = true
 	return tx.runEvent(task.EvRunRequeued, r, changes{"why": why})
 }
 

@@ -123,7 +123,7 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Le
 			return task.Beat{}, staleLeaseError(r)
 		}
 		if tx.s.isWebhook(r) {
-			tx.news.Topics = append(tx.news.Topics, "run:"+id.String()) // progress, for who watches over the receiver
+			tx.signals.Topics = append(tx.signals.Topics, "run:"+id.String()) // progress, for who watches over the receiver
 		}
 		waits, err := tx.s.waitsAnywhere(&tx.Rx, id)
 		if err != nil {
@@ -149,7 +149,7 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 	from int64, lines []task.Message,
 ) (next int64, err error) {
 	var r *task.Run
-	var news []task.Message // lines itself stays whole: a write may be run again
+	var unreported []task.Message // lines itself stays whole: a write may be run again
 	next, err = mutate(WithIdempotency(ctx, nil), s, a, func(tx *txn) (int64, error) {
 		if r, err = tx.reportedRunning(id, h); err != nil {
 			return 0, err
@@ -158,24 +158,24 @@ func (s *Service) ReportEvents(ctx context.Context, a task.Actor, id task.ID, h 
 		if known < 0 {
 			return 0, task.FieldErrorf("from", "the next event is number %d, not %d: send the missing events first", r.ReportedEvents+1, from)
 		}
-		if news = lines[min(known, int64(len(lines))):]; len(news) == 0 {
+		if unreported = lines[min(known, int64(len(lines))):]; len(unreported) == 0 {
 			return r.ReportedEvents + 1, nil
 		}
 		size := 0
-		for _, l := range news {
+		for _, l := range unreported {
 			size += len(l.Content) + len(l.Data) + 64
 		}
 		if r.ReportedBytes+int64(size) > task.MaxReported {
 			return 0, task.FieldErrorf("events", "the transcript of this run is full: %d of %d bytes are used",
 				r.ReportedBytes, task.MaxReported)
 		}
-		if err := tx.AddReportedEvents(id, len(news), size); err != nil {
+		if err := tx.AddReportedEvents(id, len(unreported), size); err != nil {
 			return 0, err
 		}
-		return r.ReportedEvents + 1 + int64(len(news)), tx.appendLines(r, news)
+		return r.ReportedEvents + 1 + int64(len(unreported)), tx.appendLines(r, unreported)
 	})
 	if err == nil && s.config().TaskTool.Verbose && r.Delegated() {
-		s.logLines(ctx, r, news)
+		s.logLines(ctx, r, unreported)
 	}
 	return next, err
 }

@@ -28,5 +28,5 @@ func stopCause(text string) error {
 // stopRun has the program of a run stopped once the transaction is committed,
 // on whichever server it is.
 func (tx *txn) stopRun(run task.ID, cause error) {
-	tx.news.Stops = append(tx.news.Stops, task.Stop{Run: run, Cause: cause.Error()})
+	tx.signals.Stops = append(tx.signals.Stops, task.Stop{Run: run, Cause: cause.Error()})
 }

@@ -136,7 +136,7 @@ func (tx *txn) shareWait(run task.ID) (task.Time, error) {
 		}
 		waits[this.Process()] = since
 	}
-	tx.news.Waits = append(tx.news.Waits, run)
+	tx.signals.Waits = append(tx.signals.Waits, run)
 	return until, tx.SetRunWaits(run, waits)
 }
 

@@ -55,7 +55,7 @@ func TestAnApprovalOutlivesTheFailedRunThatRequestedIt(t *testing.T) {
 	equal(t, "open run of the stuck task", inst.openRun(tk.ID), nil)
 	must(inst.s.ApproveRun(inst.ctx(), rita, waiting.RunID, Approve{Scope: task.ScopeOnce}))
 	inst.finish(inst.start(), completed("found"))
-	equal(t, "cause of the run that resumes it", inst.openRun(tk.ID).Why, "subtask "+waiting.TaskID.String()+" completed")
+	equal(t, "cause of the run that resumes it", inst.openRun(tk.ID).StartReason, "subtask "+waiting.TaskID.String()+" completed")
 }
 
 func TestAHeartbeatTellsAWorkerThatItsRunWaits(t *testing.T) {

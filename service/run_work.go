@@ -19,7 +19,7 @@ func (s *Service) RecordWork(ctx context.Context, id task.ID, lease int64, w *ta
 		if r.Lease != lease {
 			return staleLeaseError(r)
 		}
-		tx.news.Topics = append(tx.news.Topics, "run:"+id.String())
+		tx.signals.Topics = append(tx.signals.Topics, "run:"+id.String())
 		return tx.keepWork(r, w)
 	})
 }

@@ -124,7 +124,7 @@ func (tx *txn) createRuns(list []*task.Run, n newRun) error {
 	if err := tx.DeleteStoppedNotices(tasks...); err != nil {
 		return err
 	}
-	tx.news.Queued = true
+	tx.signals.Queued = true
 	for _, r := range list {
 		c := changes{"cause": n.cause, "phase": r.Phase, "attempt": n.attempt}
 		if err := tx.runEvent(task.EvRunCreated, r, c); err != nil {
@@ -176,7 +176,7 @@ func (s *Service) NoteJob(ctx context.Context, name string, took time.Duration, 
 		text = failure.Error()
 	}
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
-		tx.news.Topics = append(tx.news.Topics, "scheduler")
+		tx.signals.Topics = append(tx.signals.Topics, "scheduler")
 		tx.inboxIf(name == task.JobBackup)
 		return tx.NoteJob(name, took, text)
 	})

@@ -144,7 +144,7 @@ type txn struct {
 	*db.Tx
 	s       *Service
 	actor   task.Actor
-	news    task.News
+	signals task.Signals
 	kinds   []string // of the events that were written
 	verdict error    // what to answer although the write is kept; not remembered
 }
@@ -161,7 +161,7 @@ func (tx *txn) event(kind string, e task.Event, changes any) error {
 		}
 		e.Changes = b
 	}
-	tx.news.Topics = append(tx.news.Topics, eventTopics(e)...)
+	tx.signals.Topics = append(tx.signals.Topics, eventTopics(e)...)
 	tx.kinds = append(tx.kinds, kind)
 	tx.noteFreed(kind, e.Agent)
 	return tx.AddEvent(e)
@@ -205,7 +205,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 			return err
 		}
 		out = v
-		tx.Announce(&tx.news)
+		tx.Announce(&tx.signals)
 		if idem != nil && tx.verdict == nil {
 			return remember(tx, idem, v)
 		}
@@ -217,7 +217,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 		return zero, err
 	}
 	s.counters.done(tx.kinds)
-	s.publishNews(&tx.news)
+	s.publishSignals(&tx.signals)
 	if tx.verdict != nil {
 		var zero T
 		return zero, tx.verdict
@@ -231,8 +231,8 @@ func change(ctx context.Context, s *Service, a task.Actor, fn func(*txn) error) 
 	return err
 }
 
-// publishNews tells those of this server who wait for a change that was committed.
-func (s *Service) publishNews(n *task.News) {
+// publishSignals tells those of this server who wait for a change that was committed.
+func (s *Service) publishSignals(n *task.Signals) {
 	for _, o := range n.Stops {
 		s.stopRun(o.Run, stopCause(o.Cause))
 	}
@@ -244,7 +244,7 @@ func (s *Service) publishNews(n *task.News) {
 	for _, run := range n.Ended {
 		s.reachedMCP.Delete(run)
 	}
-	for _, c := range n.Cuts {
+	for _, c := range n.Revocations {
 		s.disconnect(c)
 	}
 	if len(n.Topics) > 0 {

@@ -108,7 +108,7 @@ func (tx *txn) insertTask(in task.New, parent task.ID, nesting int, bound *task.
 	if tk.ID, err = tx.InsertTask(tk); err != nil {
 		return 0, err
 	}
-	if err := tx.recordReach(tk.ID, 0); err != nil {
+	if err := tx.recordRunTask(tk.ID, 0); err != nil {
 		return 0, err
 	}
 	if err := tx.recordContribution(tk.ID, task.PartCreated); err != nil {

@@ -124,7 +124,7 @@ func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	}
 	for _, b := range append(slices.Clone(tk.BlockedBy), set...) {
 		if slices.Contains(tk.BlockedBy, b) != slices.Contains(set, b) {
-			tx.news.Topics = append(tx.news.Topics, "task:"+b.String())
+			tx.signals.Topics = append(tx.signals.Topics, "task:"+b.String())
 		}
 	}
 	tx.inboxIf(tk.BlockersCanceled+now.BlockersCanceled > 0)

@@ -349,9 +349,9 @@ func TestPagesOfBlockersAreNotified(t *testing.T) {
 	sub := inst.s.Hub().Subscribe("task:" + a.String())
 	defer sub.Close()
 	inst.block(b, a)
-	equal(t, "topics", len(sub.Take()), 1)
+	equal(t, "topics", len(sub.Drain()), 1)
 	inst.block(b)
-	equal(t, "topics", len(sub.Take()), 1)
+	equal(t, "topics", len(sub.Drain()), 1)
 }
 
 func TestLabels(t *testing.T) {

@@ -125,10 +125,10 @@ func (s *Service) checkBulk(b *Bulk) error {
 // attempt runs fn so that its error undoes what it wrote, and what it wanted
 // to be told.
 func (tx *txn) attempt(fn func() error) error {
-	newsBefore := tx.news
+	before := tx.signals
 	err := tx.Nested(fn)
 	if err != nil {
-		tx.news = newsBefore
+		tx.signals = before
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func TestBulk(t *testing.T) {
 		skipped(t, d, "is refused already")
 		equal(t, "owner", at(tk.ID).Owner, "coder")
 		equal(t, "comments", len(at(tk.ID).Comments), 0)
-		equal(t, "topics", len(topics.Take()), 0)
+		equal(t, "topics", len(topics.Drain()), 0)
 		if err := inst.s.db.Read(context.Background(), func(rx *db.Rx) error { return onlyErr(rx.CheckChain()) }); err != nil {
 			t.Error(err)
 		}

@@ -129,7 +129,7 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if err != nil || p.Status != task.Active {
 		return err
 	}
-	tx.news.Topics = append(tx.news.Topics, "task:"+p.ID.String())
+	tx.signals.Topics = append(tx.signals.Topics, "task:"+p.ID.String())
 	if own, err := tx.runDelegated(p, tk); err != nil || own {
 		return err
 	}

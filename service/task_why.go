@@ -161,7 +161,7 @@ func (w *diagnosis) waiting() error {
 				r.ID, h.Decision, displayName(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",
-				r.ID, w.clock(r.Approval.ExpiresAt), reasonSuffixColon(r.Approval.Why))
+				r.ID, w.clock(r.Approval.ExpiresAt), reasonSuffixColon(r.Approval.RequestReason))
 		} else {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID}, "Run %d waits for a reviewer's approval.", r.ID)
 		}

@@ -220,7 +220,7 @@ func TestTodoChangesAreLogged(t *testing.T) {
 	inst.todo("coder", task.TodoRPush, "write the tests")
 	inst.todo("coder", task.TodoLPush, long)
 	inst.todo("coder", task.TodoRPop, "")
-	equal(t, "topics", strings.Join(sub.Take(), " "), "todo:coder")
+	equal(t, "topics", strings.Join(sub.Drain(), " "), "todo:coder")
 	_, err := inst.s.Todo(inst.ctx(), coder, "coder", task.TodoRPush, " ")
 	refused(t, err, task.CodeInvalidField)
 	for _, op := range []task.TodoOp{task.TodoLPeek, task.TodoList, task.TodoCount} {

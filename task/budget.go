@@ -136,7 +136,7 @@ func (e Event) JSONBytes() int { return 200 + len(e.Actor) + JSONBytes(string(e.
 
 // JSONBytes returns about how many bytes the run has as JSON.
 func (r *Run) JSONBytes() int {
-	n := 1500 + JSONBytes(r.TaskTitle) + JSONBytes(r.Why) + JSONBytes(r.Reason) + JSONBytes(r.Summary)
+	n := 1500 + JSONBytes(r.TaskTitle) + JSONBytes(r.StartReason) + JSONBytes(r.Reason) + JSONBytes(r.Summary)
 	for _, a := range r.Artifacts {
 		n += 4 + JSONBytes(a)
 	}

@@ -243,14 +243,14 @@ const (
 
 // Approval is a reviewer's decision, or the wait for it.
 type Approval struct {
-	Version   string `json:"version" doc:"hash of what will run; send it to approve"`
-	ExpiresAt Time   `json:"expiresAt,omitzero"`
-	Decision  string `json:"decision,omitempty" enum:"approved,denied,expired"`
-	By        string `json:"by,omitempty"`
-	At        Time   `json:"at,omitzero"`
-	Scope     Scope  `json:"scope,omitempty" enum:"once,task"`
-	Reason    string `json:"reason,omitempty"`
-	Why       string `json:"why,omitempty" doc:"why it is needed, for example: handed over by reader, who lacks bash"`
+	Version       string `json:"version" doc:"hash of what will run; send it to approve"`
+	ExpiresAt     Time   `json:"expiresAt,omitzero"`
+	Decision      string `json:"decision,omitempty" enum:"approved,denied,expired"`
+	By            string `json:"by,omitempty"`
+	At            Time   `json:"at,omitzero"`
+	Scope         Scope  `json:"scope,omitempty" enum:"once,task"`
+	Reason        string `json:"reason,omitempty"`
+	RequestReason string `json:"why,omitempty" doc:"why it is needed, for example: handed over by reader, who lacks bash"`
 }
 
 // Spec is exactly what will run, as a reviewer sees it.
@@ -292,7 +292,7 @@ type Run struct {
 	Phase           Phase            `json:"phase" doc:"while pending: approval, queued; running: starting, working, permission, condensing; completed: ended; else why it ended, for example: timeout, denied"`
 	Cause           Cause            `json:"cause" enum:"tick,wake,manual,retry,follow_up,delegate"`
 	AskedBy         string           `json:"askedBy"`
-	Why             string           `json:"why,omitempty" doc:"why it started, one reason per line, for example: answer by user:maya"`
+	StartReason     string           `json:"why,omitempty" doc:"why it started, one reason per line, for example: answer by user:maya"`
 	Attempt         int              `json:"attempt"`
 	RetryOf         ID               `json:"retryOf,omitzero"`
 	Reason          string           `json:"reason,omitempty" doc:"why it ended this way, in plain text"`
@@ -316,7 +316,7 @@ type Run struct {
 	EndedAt         Time             `json:"endedAt,omitzero"`
 	HeartbeatAt     Time             `json:"heartbeatAt,omitzero"`
 
-	News           string `json:"-"` // what happened while it was open: why its follow-up run starts
+	FollowUpReason string `json:"-"` // what happened while it was open, one reason per line: why its follow-up run starts
 	Server         string `json:"-"` // that executes it, or is to; "" any, or the only one
 	Lease          int64  `json:"-"` // fences the runner's writes; grows with each start
 	LeaseExpires   Time   `json:"-"`
@@ -337,8 +337,8 @@ type Run struct {
 }
 
 // StartReasonText is what made a run start, on one line and as people name actors.
-func StartReasonText(why string) string {
-	return strings.NewReplacer("\n", ", ", "user:", "").Replace(why)
+func StartReasonText(reason string) string {
+	return strings.NewReplacer("\n", ", ", "user:", "").Replace(reason)
 }
 
 // Delegated reports whether the run does a delegated task.

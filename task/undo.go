@@ -25,8 +25,8 @@ type PendingDecision struct {
 
 // Skipped is a run that an act on many runs left alone, and why.
 type Skipped struct {
-	Run ID
-	Why string
+	Run    ID
+	Reason string
 }
 
 // Decided is what an act on many runs did.

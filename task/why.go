@@ -36,7 +36,7 @@ const (
 	WhyPullOnly        WhyCode = "pull_only"        // its agent claims its work itself
 	WhyStuck           WhyCode = "stuck"            // too many failures in a row
 	WhyFailed          WhyCode = "failed"           // the last run failed; it is tried again
-	WhyWakeSkipped     WhyCode = "wake_skipped"     // news started no run: the task had too many
+	WhyWakeSkipped     WhyCode = "wake_skipped"     // a wake started no run: the task had too many
 	WhyOutsideWindow   WhyCode = "outside_window"   // ticks rest, as over night
 	WhyNextTick        WhyCode = "next_tick"        // the next tick makes a run
 	WhyNoTick          WhyCode = "no_tick"          // no tick is planned

@@ -65,7 +65,7 @@ type CardGroup struct {
 type Card struct {
 	Task     *task.Task
 	Activity string // what its run is doing, if known
-	Why      string // why it does not run, if a word is enough
+	Reason   string // why it does not run, if a word is enough
 }
 
 // groupLabels are the labels of the groups; groupStatus are the filters of "n

@@ -141,10 +141,10 @@ func startedText(r *task.Run) string {
 // whySuffix returns what caused a run, to follow its cause; "" if nothing is
 // recorded.
 func whySuffix(r *task.Run) string {
-	if r.Why == "" {
+	if r.StartReason == "" {
 		return ""
 	}
-	return " (" + task.StartReasonText(r.Why) + ")"
+	return " (" + task.StartReasonText(r.StartReason) + ")"
 }
 
 // runPill returns a run's state in words, with its color class.

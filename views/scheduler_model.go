@@ -33,13 +33,13 @@ type SchedulerModel struct {
 
 // QueuedRow is a run that has not started.
 type QueuedRow struct {
-	Run task.Run
-	Why string // "": it is next
+	Run    task.Run
+	Reason string // why it waits; "": it is next
 }
 
 // text describes a queued run: its agent, why it was created and why it waits.
 func (q *QueuedRow) text() string {
-	return q.Run.Agent + ", " + causeText(&q.Run) + ": " + cmp.Or(q.Why, "next to start")
+	return q.Run.Agent + ", " + causeText(&q.Run) + ": " + cmp.Or(q.Reason, "next to start")
 }
 
 // ClaimRow is a claimed task.

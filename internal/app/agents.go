@@ -26,7 +26,7 @@ func (in *Instance) followAgents(ctx context.Context) {
 		case <-sub.Done():
 			return
 		case <-sub.C:
-			sub.Take()
+			sub.Drain()
 		case <-poll.C:
 		}
 		in.syncAgents(ctx, in.Service.FollowAgents)

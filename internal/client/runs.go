@@ -95,7 +95,7 @@ func (e *Env) showRun(r *shownRun) {
 	}
 	fields(e.Stdout,
 		"state", runState(&r.Run), "reason", r.Reason, "agent", r.Agent, "model", r.Model,
-		"cause", causeLine(&r.Run), "why", strings.ReplaceAll(r.Why, "\n", ", "),
+		"cause", causeLine(&r.Run), "why", strings.ReplaceAll(r.StartReason, "\n", ", "),
 		"created", at(r.CreatedAt), "started", at(r.StartedAt), "ended", ended,
 		"used", used,
 		"artifacts", strings.Join(r.Artifacts, " "))
@@ -137,7 +137,7 @@ func (e *Env) showApproval(r *shownRun) {
 		fields(e.Stdout, "decision", a.Decision+" by "+a.By+", "+at(a.At), "reason", a.Reason, "scope", string(a.Scope))
 		return
 	}
-	fields(e.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.Why)
+	fields(e.Stdout, "version", a.Version, "expires", at(a.ExpiresAt), "why", a.RequestReason)
 	if s := r.Spec; s != nil {
 		fields(e.Stdout, "runner", s.Runner, "model", s.Model, "tools", strings.Join(s.Tools, " "), "workspace", s.Place(),
 			"timeout", s.Limits.Timeout().String(), "environment", strings.Join(s.Env, " "))

@@ -11,49 +11,49 @@ import (
 )
 
 const (
-	newsChannel = "taskyard"
-	maxNews     = 7900 // bytes; PostgreSQL takes fewer than 8,000
-	newsPoll    = time.Second
-	// newsGrace is how long after its commit a notification may come. A poll can see
+	signalsChannel = "taskyard"
+	maxSignals     = 7900 // bytes; PostgreSQL takes fewer than 8,000
+	signalsPoll    = time.Second
+	// signalsGrace is how long after its commit a notification may come. A poll can see
 	// what was committed before the notification of it is there.
-	newsGrace = 100 * time.Millisecond
+	signalsGrace = 100 * time.Millisecond
 )
 
-// newsMessage is what a server tells the others of a batch.
-type newsMessage struct {
-	From string    `json:"from"`
-	News task.News `json:"news"`
+// signalsMessage is what a server tells the others of a batch.
+type signalsMessage struct {
+	From    string       `json:"from"`
+	Signals task.Signals `json:"news"`
 }
 
 // Announce notifies the other servers on the database of what this write
 // changes, once it is committed. With SQLite there are no other servers.
-func (tx *Tx) Announce(news *task.News) {
+func (tx *Tx) Announce(signals *task.Signals) {
 	if tx.c.postgres() {
-		tx.news.Add(news)
+		tx.signals.Add(signals)
 	}
 }
 
 // payload is the notification of a batch, "" for none.
-func (pg *pgStore) payload(news task.News) string {
-	if news.Empty() {
+func (pg *pgStore) payload(signals task.Signals) string {
+	if signals.Empty() {
 		return ""
 	}
-	b, err := json.Marshal(newsMessage{pg.name, news})
-	if err != nil || len(b) > maxNews {
-		b, _ = json.Marshal(newsMessage{pg.name, task.News{All: true}})
+	b, err := json.Marshal(signalsMessage{pg.name, signals})
+	if err != nil || len(b) > maxSignals {
+		b, _ = json.Marshal(signalsMessage{pg.name, task.Signals{All: true}})
 	}
 	return string(b)
 }
 
-// Listen calls hear with what other servers announce, in the order of the
+// Listen calls onSignals with what other servers announce, in the order of the
 // commits; with All when it cannot know, as after the connection was lost. It
 // returns when ctx ends.
-func (d *DB) Listen(ctx context.Context, onNews func(*task.News)) {
+func (d *DB) Listen(ctx context.Context, onSignals func(*task.Signals)) {
 	pg := d.pg
 	if pg == nil {
 		return
 	}
-	l := &listener{pg: pg, onNews: onNews}
+	l := &listener{pg: pg, onSignals: onSignals}
 	for again := 0; ctx.Err() == nil; again++ {
 		err := l.listen(ctx, func() { again = 0 })
 		if ctx.Err() != nil {
@@ -66,10 +66,10 @@ func (d *DB) Listen(ctx context.Context, onNews func(*task.News)) {
 
 // listener is the connection on which the notifications of others come.
 type listener struct {
-	pg       *pgStore
-	onNews   func(*task.News)
-	last     int64 // when others wrote last, as far as a poll saw
-	received bool  // a notification, since the last poll
+	pg        *pgStore
+	onSignals func(*task.Signals)
+	last      int64 // when others wrote last, as far as a poll saw
+	received  bool  // a notification, since the last poll
 }
 
 // listen listens until the connection is lost; began is called once it does.
@@ -81,7 +81,7 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	defer c.Close()
 	rx := &Rx{c: c}
 	session := c.c.(*pgSession).c
-	if err := session.Exec(ctx, "LISTEN "+newsChannel).Close(); err != nil {
+	if err := session.Exec(ctx, "LISTEN "+signalsChannel).Close(); err != nil {
 		return err
 	}
 	began()
@@ -92,12 +92,12 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 		}
 		unheard, err := l.poll(rx)
 		if err == nil && unheard {
-			if err = receiveUntilTimeout(ctx, session, newsGrace); err == nil && !l.received {
+			if err = receiveUntilTimeout(ctx, session, signalsGrace); err == nil && !l.received {
 				l.missed()
 			}
 		}
 		if err == nil {
-			err = receiveUntilTimeout(ctx, session, newsPoll)
+			err = receiveUntilTimeout(ctx, session, signalsPoll)
 		}
 		if err != nil {
 			return err
@@ -138,13 +138,13 @@ func (l *listener) receive(payload string) {
 	if payload == "" {
 		return
 	}
-	var b newsMessage
+	var b signalsMessage
 	if json.Unmarshal([]byte(payload), &b) != nil {
-		b.News.All = true
+		b.Signals.All = true
 	}
 	if b.From != l.pg.name {
-		l.onNews(&b.News)
+		l.onSignals(&b.Signals)
 	}
 }
 
-func (l *listener) missed() { l.onNews(&task.News{All: true}) }
+func (l *listener) missed() { l.onSignals(&task.Signals{All: true}) }
