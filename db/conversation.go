@@ -16,9 +16,9 @@ func (rx *Rx) LastEndedRun(taskID task.ID) (*task.Run, error) {
 }
 
 // RunConversation returns the conversation of a run in order: its texts, calls, answers
-// and prompts, with tool results truncated. whole is false if there is more
+// and prompts, with tool results truncated. complete is false if there is more
 // than a conversation may have.
-func (rx *Rx) RunConversation(run task.ID) (lines []task.Message, whole bool, err error) {
+func (rx *Rx) RunConversation(run task.ID) (lines []task.Message, complete bool, err error) {
 	rows, err := rx.query(`SELECT type, coalesce(author, ''), CASE type WHEN 'tool_result' THEN substr(content, 1, ?) ELSE content END,
  length(content), coalesce(data, '') FROM messages
  WHERE run_id = ? AND type IN ('text', 'tool_call', 'tool_result', 'usage', 'message') ORDER BY id LIMIT ?`,

@@ -86,14 +86,14 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 		return nil, err
 	}
 	var list []OpenTextsWrite
-	for rest := docs; ; {
+	for remaining := docs; ; {
 		n, bytes := 0, 0
-		for n < len(rest) && (n == 0 || bytes+rest[n].size() <= indexBytes) {
-			bytes += rest[n].size()
+		for n < len(remaining) && (n == 0 || bytes+remaining[n].size() <= indexBytes) {
+			bytes += remaining[n].size()
 			n++
 		}
-		w := OpenTextsWrite{docs: rest[:n], from: from, to: from, end: end}
-		if rest = rest[n:]; len(rest) == 0 {
+		w := OpenTextsWrite{docs: remaining[:n], from: from, to: from, end: end}
+		if remaining = remaining[n:]; len(remaining) == 0 {
 			w.to = at
 			return append(list, w), nil
 		}

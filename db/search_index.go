@@ -139,14 +139,14 @@ func (rx *Rx) ToIndex() ([]IndexWrite, error) {
 		return nil, err
 	}
 	var list []IndexWrite
-	for rest := r.docs; ; {
+	for remaining := r.docs; ; {
 		n, bytes := 0, 0
-		for n < len(rest) && (n == 0 || bytes+len(rest[n].text) <= indexBytes) {
-			bytes += len(rest[n].text)
+		for n < len(remaining) && (n == 0 || bytes+len(remaining[n].text) <= indexBytes) {
+			bytes += len(remaining[n].text)
 			n++
 		}
-		w := IndexWrite{docs: rest[:n], from: from, to: from, end: end}
-		if rest = rest[n:]; len(rest) == 0 {
+		w := IndexWrite{docs: remaining[:n], from: from, to: from, end: end}
+		if remaining = remaining[n:]; len(remaining) == 0 {
 			w.to, w.More = r.place, more
 			return append(list, w), nil
 		}
@@ -244,7 +244,7 @@ func (r *indexReader) read() (more bool, err error) {
 			}
 		}
 		if e.task != 0 && last[e.task] == e.id {
-			if whole, err := r.archived(e); err != nil || !whole {
+			if complete, err := r.archived(e); err != nil || !complete {
 				return true, err
 			}
 		}
@@ -284,9 +284,9 @@ func (r *indexReader) run(id task.ID) error {
 
 // archived adds the texts of a task, if it is archived and e is the last line
 // of the log that reports it: title, description, summary, summaries of runs
-// and comments. whole is false when there are more comments than are read at
+// and comments. complete is false when there are more comments than are read at
 // once; the place then says where to continue.
-func (r *indexReader) archived(e logLine) (whole bool, err error) {
+func (r *indexReader) archived(e logLine) (complete bool, err error) {
 	p := parts{place: r.place}
 	if p.place.part == 0 || p.place.task != e.task {
 		p.place = indexPlace{event: r.place.event, task: e.task}
@@ -304,13 +304,13 @@ func (r *indexReader) archived(e logLine) (whole bool, err error) {
 			return false, err
 		}
 	}
-	whole = true
+	complete = true
 	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL "+
 		"AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
 	n := 0
 	err = eachWhile(rows, err, func(s rowScanner) (bool, error) {
 		if p.bytes >= indexRead {
-			whole = false
+			complete = false
 			return false, nil
 		}
 		var text string
@@ -322,13 +322,13 @@ func (r *indexReader) archived(e logLine) (whole bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	whole = whole && n < indexRows
-	r.docs = append(r.docs, p.docs(whole)...)
+	complete = complete && n < indexRows
+	r.docs = append(r.docs, p.docs(complete)...)
 	r.bytes += p.bytes
-	if !whole {
+	if !complete {
 		r.place = p.place
 	}
-	return whole, nil
+	return complete, nil
 }
 
 // summaries adds the summaries of the runs of a task, the last first.
@@ -375,8 +375,8 @@ func (p *parts) add(text string) {
 
 // docs returns the rows: one of search for a short task that is whole, else
 // the parts that come next.
-func (p *parts) docs(whole bool) (docs []indexDoc) {
-	if p.place.part == 0 && whole && len(p.list) == 1 {
+func (p *parts) docs(complete bool) (docs []indexDoc) {
+	if p.place.part == 0 && complete && len(p.list) == 1 {
 		return []indexDoc{{into: "search", id: int64(p.place.task), title: p.title, text: strings.TrimPrefix(p.list[0], p.title)}}
 	}
 	for _, text := range p.list {

@@ -85,15 +85,15 @@ func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
 }
 
 // find returns a task that the caller sees.
-func (tx *txn) find(id task.ID, whole bool) (*task.Task, error) {
-	return tx.s.find(&tx.Rx, tx.actor, id, whole)
+func (tx *txn) find(id task.ID, full bool) (*task.Task, error) {
+	return tx.s.find(&tx.Rx, tx.actor, id, full)
 }
 
-func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, whole bool) (*task.Task, error) {
+func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, full bool) (*task.Task, error) {
 	if err := s.checkVisible(rx, a, id); err != nil {
 		return nil, err
 	}
-	if whole {
+	if full {
 		return rx.TaskWhole(id)
 	}
 	return rx.TaskBare(id)

@@ -190,8 +190,8 @@ func findRelation(rx *db.Rx, of, id task.ID) (relation, error) {
 
 // open returns a task that the caller may change, or the error: unknown,
 // archived, not related.
-func (tx *txn) open(id task.ID, whole bool) (*task.Task, error) {
-	tk, err := tx.find(id, whole)
+func (tx *txn) open(id task.ID, full bool) (*task.Task, error) {
+	tk, err := tx.find(id, full)
 	if err != nil {
 		return nil, err
 	}

@@ -171,14 +171,14 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	if a.Serving && !a.PullOnly {
 		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.lastEnds[a.ID]
 	}
-	load, whole := r.overview.Loads[a.ID], r.showsWholeQueues()
+	load, wholeQueues := r.overview.Loads[a.ID], r.showsWholeQueues()
 	open := load.Queued + load.Working + load.Drafts
-	if whole && open == 0 {
+	if wholeQueues && open == 0 {
 		return col, nil
 	}
 	f := r.filter
 	f.Owner, f.Limit = a.ID, columnRead
-	if whole && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(r.inFlight) == 0 {
+	if wholeQueues && load.Working+load.Waiting+load.Failed+load.Drafts == 0 && len(r.inFlight) == 0 {
 		f.Limit = r.limit // nothing further down could come before these
 	}
 	p, err := r.s.readOutlines(r.ctx, f)
@@ -194,7 +194,7 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 	if err := r.fill(a, col.Groups); err != nil {
 		return col, err
 	}
-	if !whole {
+	if !wholeQueues {
 		col.Cut = p.Next != ""
 	} else if unread := open - len(p.Tasks); p.Next != "" && unread > 0 && len(col.Groups) > 0 {
 		col.Groups[len(col.Groups)-1].More += unread // the last group holds the lowest in the queue

@@ -69,9 +69,9 @@ func (w *partWriter) delegated(tk *task.Task, r *task.Run, spec task.Spec) {
 	w.WriteString("# Your task\n\n")
 	w.part(heading, author, text)
 	w.WriteString("\n")
-	rest := *tk
-	rest.Description = ""
-	w.task(&rest, r)
+	withoutText := *tk
+	withoutText.Description = ""
+	w.task(&withoutText, r)
 	w.WriteString("\n\n")
 	giver := authorLabel(tk.CreatedBy)
 	fmt.Fprintf(w, focusedPrompt, giver, workspaceText(spec), toolList(spec.Tools), giver)

@@ -244,8 +244,8 @@ func (s *Service) ChecksInForce(ctx context.Context, a task.Actor, id task.ID) (
 		if err != nil {
 			return nil, err
 		}
-		list, who, err := s.inForce(rx, tk, p)
-		accept = who
+		list, required, err := s.inForce(rx, tk, p)
+		accept = required
 		return append([]task.InForce{}, list...), err
 	})
 	return checks, accept, err

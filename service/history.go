@@ -129,7 +129,7 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 			hits[id] = task.Hit{Title: hits[id].Title, Place: t.Place, By: t.By, Message: t.Message, Run: t.Run, Text: list}
 		}
 	}
-	var rest []task.ID
+	var unmatched []task.ID
 	for _, tk := range tasks {
 		hits[tk.ID] = task.Hit{Title: m.Mark(tk.Title)}
 		texts, err := rx.SearchTexts(tk.ID)
@@ -140,10 +140,10 @@ func findTaskHits(rx *db.Rx, q string, tasks []*task.Task) (map[task.ID]task.Hit
 			show(tk.ID, t)
 		}
 		if !m.All(best[tk.ID]) {
-			rest = append(rest, tk.ID)
+			unmatched = append(unmatched, tk.ID)
 		}
 	}
-	lines, err := rx.MatchingLines(rest, q)
+	lines, err := rx.MatchingLines(unmatched, q)
 	for id, t := range lines {
 		show(id, t)
 	}

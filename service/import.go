@@ -70,21 +70,21 @@ func (w *importer) number() error {
 		}
 		return cmp.Compare(w.created(a), w.created(b))
 	})
-	for _, it := range list {
+	for _, item := range list {
 		last++
 		id := last
 		if w.out.KeptIDs {
-			id = it.Task.ID
+			id = item.Task.ID
 		}
-		w.ids[it.Ref] = id
-		w.out.IDs = append(w.out.IDs, ImportedID{it.Ref, id})
+		w.ids[item.Ref] = id
+		w.out.IDs = append(w.out.IDs, ImportedID{item.Ref, id})
 	}
 	return nil
 }
 
 // created is when a task was made, as far as its file knows.
-func (w *importer) created(it *exchange.Item) task.Time {
-	return cmp.Or(it.Task.CreatedAt, it.Task.UpdatedAt, it.Task.ArchivedAt, w.Now)
+func (w *importer) created(item *exchange.Item) task.Time {
+	return cmp.Or(item.Task.CreatedAt, item.Task.UpdatedAt, item.Task.ArchivedAt, w.Now)
 }
 
 // projects makes those that are not here yet. Nobody has examined their
@@ -111,10 +111,10 @@ func (w *importer) projects() error {
 
 func (w *importer) tasks() error {
 	keep := w.out.KeptIDs && commentIDs(w.plan)
-	for _, it := range w.plan.ParentsFirst() {
-		tk := it.Task
-		tk.ID, tk.ParentTaskID = w.ids[it.Ref], w.ids[it.Parent]
-		tk.CreatedAt = w.created(it)
+	for _, item := range w.plan.ParentsFirst() {
+		tk := item.Task
+		tk.ID, tk.ParentTaskID = w.ids[item.Ref], w.ids[item.Parent]
+		tk.CreatedAt = w.created(item)
 		if w.plan.Foreign() { // nobody here knows who wrote it
 			tk.TitleBy, tk.TextBy = task.Importer, task.Importer
 		}
@@ -122,7 +122,7 @@ func (w *importer) tasks() error {
 		if tk.Status == task.Done {
 			tk.Project, tk.Demands = "", task.Demands{} // it has no result that proves it
 		}
-		for _, ref := range it.BlockedBy {
+		for _, ref := range item.BlockedBy {
 			switch w.plan.Item(ref).Task.Status {
 			case task.Done:
 			case task.Canceled:
@@ -135,15 +135,15 @@ func (w *importer) tasks() error {
 		if err := w.ImportTask(&tk); err != nil {
 			return err
 		}
-		if err := w.contributions(it, &tk); err != nil {
+		if err := w.contributions(item, &tk); err != nil {
 			return err
 		}
-		if err := w.thread(it, tk.ID, keep); err != nil {
+		if err := w.thread(item, tk.ID, keep); err != nil {
 			return err
 		}
-		c := changes{"title": tk.Title, "status": tk.Status, "from": w.plan.From, "id": it.Ref}
-		if it.Task.Project != "" {
-			c["project"] = it.Task.Project
+		c := changes{"title": tk.Title, "status": tk.Status, "from": w.plan.From, "id": item.Ref}
+		if item.Task.Project != "" {
+			c["project"] = item.Task.Project
 		}
 		if err := w.taskEvent(task.EvTaskImported, &tk, c); err != nil {
 			return err
@@ -154,8 +154,8 @@ func (w *importer) tasks() error {
 
 // contributions makes the runs of a task wait for a person unless its file says
 // that a person consented to it.
-func (w *importer) contributions(it *exchange.Item, tk *task.Task) error {
-	if it.Withheld {
+func (w *importer) contributions(item *exchange.Item, tk *task.Task) error {
+	if item.Withheld {
 		if err := w.PutContribution(tk.ID, task.Contribution{Part: task.PartStarted, Actor: tk.Owner, At: w.Now}); err != nil {
 			return err
 		}
@@ -170,9 +170,9 @@ func (w *importer) contributions(it *exchange.Item, tk *task.Task) error {
 // its own, in the order of its thread.
 func commentIDs(p *exchange.Plan) bool {
 	seen := map[task.ID]bool{}
-	for _, it := range p.Items {
+	for _, item := range p.Items {
 		before := task.ID(0)
-		for _, c := range it.Task.Comments {
+		for _, c := range item.Task.Comments {
 			if c.ID <= before || seen[c.ID] {
 				return false
 			}
@@ -182,14 +182,14 @@ func commentIDs(p *exchange.Plan) bool {
 	return true
 }
 
-func (w *importer) thread(it *exchange.Item, id task.ID, keep bool) error {
+func (w *importer) thread(item *exchange.Item, id task.ID, keep bool) error {
 	var question task.ID
-	for _, c := range it.Task.Comments {
+	for _, c := range item.Task.Comments {
 		if !keep {
 			c.ID = 0
 		}
 		c.Imported = c.Imported || w.plan.Foreign()
-		c.CreatedAt = cmp.Or(c.CreatedAt, it.Task.UpdatedAt, w.Now)
+		c.CreatedAt = cmp.Or(c.CreatedAt, item.Task.UpdatedAt, w.Now)
 		msg, err := w.ImportComment(id, c)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (w *importer) thread(it *exchange.Item, id task.ID, keep bool) error {
 			question = msg
 		}
 	}
-	if it.Asked && question != 0 {
+	if item.Asked && question != 0 {
 		return w.ImportQuestion(id, question)
 	}
 	return nil
@@ -207,9 +207,9 @@ func (w *importer) thread(it *exchange.Item, id task.ID, keep bool) error {
 
 // links writes what leads from task to task, when all of them are there.
 func (w *importer) links() error {
-	for _, it := range w.plan.Items {
-		id := w.ids[it.Ref]
-		for i, ref := range it.Subtasks {
+	for _, item := range w.plan.Items {
+		id := w.ids[item.Ref]
+		for i, ref := range item.Subtasks {
 			if ref == "" {
 				continue
 			}
@@ -217,7 +217,7 @@ func (w *importer) links() error {
 				return err
 			}
 		}
-		for _, ref := range it.BlockedBy {
+		for _, ref := range item.BlockedBy {
 			if err := w.ImportBlocker(id, w.ids[ref]); err != nil {
 				return err
 			}
@@ -228,12 +228,12 @@ func (w *importer) links() error {
 
 // archive comes last: history takes no parts any more.
 func (w *importer) archive() error {
-	for _, it := range w.plan.Items {
-		if !it.Task.Status.Archived() {
+	for _, item := range w.plan.Items {
+		if !item.Task.Status.Archived() {
 			continue
 		}
-		tk := it.Task
-		tk.ID = w.ids[it.Ref]
+		tk := item.Task
+		tk.ID = w.ids[item.Ref]
 		tk.ArchivedAt = cmp.Or(tk.ArchivedAt, tk.UpdatedAt, w.Now)
 		if err := w.ImportArchive(&tk); err != nil {
 			return err

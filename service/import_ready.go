@@ -33,11 +33,11 @@ func (s *Service) PrepareImport(a task.Actor, p *exchange.Plan, opt ImportOption
 	}
 	o := &ownerResolver{s: s, p: p, opt: opt, unknown: map[string]*exchange.Count{}}
 	o.options()
-	for _, it := range p.Items {
-		o.resolve(it)
-		it.Task.CreatedBy = o.name(it.Task.CreatedBy)
-		for i := range it.Task.Comments {
-			it.Task.Comments[i].Author = o.name(it.Task.Comments[i].Author)
+	for _, item := range p.Items {
+		o.resolve(item)
+		item.Task.CreatedBy = o.name(item.Task.CreatedBy)
+		for i := range item.Task.Comments {
+			item.Task.Comments[i].Author = o.name(item.Task.Comments[i].Author)
 		}
 	}
 	for i := range p.Todos {
@@ -92,16 +92,16 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 	if n := len(here) + added; n > task.MaxProjects {
 		p.Report.AddProblem("projects.json", "would make %d projects, more than %d", n, task.MaxProjects)
 	}
-	for _, it := range p.Items {
-		switch key := it.Task.Project; {
+	for _, item := range p.Items {
+		switch key := item.Task.Project; {
 		case key == "":
-		case it.Task.Status == task.Done:
-			p.Report.Note(it.Where, "done tasks of project %s lose it: their results are not exported, and a done task of a project has one", key)
+		case item.Task.Status == task.Done:
+			p.Report.Note(item.Where, "done tasks of project %s lose it: their results are not exported, and a done task of a project has one", key)
 		case !known[key]:
-			p.Report.AddProblem(it.Where+".project", "there is no project %s: add its projects.json, or create it", key)
+			p.Report.AddProblem(item.Where+".project", "there is no project %s: add its projects.json, or create it", key)
 		}
-		if policy := it.Task.Policy; policy != nil && !it.Task.Status.Archived() {
-			reviewers(it.Where, "tasks", *policy)
+		if policy := item.Task.Policy; policy != nil && !item.Task.Status.Archived() {
+			reviewers(item.Where, "tasks", *policy)
 		}
 	}
 	return nil
@@ -134,25 +134,25 @@ func (o *ownerResolver) options() {
 
 // resolve finds the owner: the mapped one, the named one, then the fallback.
 // History keeps an owner that is no agent any more, as it does in an instance.
-func (o *ownerResolver) resolve(it *exchange.Item) {
-	t := &it.Task
+func (o *ownerResolver) resolve(item *exchange.Item) {
+	t := &item.Task
 	named := t.Owner
 	agent, known := o.agent(named)
 	switch {
 	case known:
 		t.Owner = agent
 	case !o.p.Foreign() && t.Status.Archived() && task.ValidAgentID(named):
-		o.p.Report.Note(it.Where, "history of %s, which is not an agent here, keeps its owner", named)
+		o.p.Report.Note(item.Where, "history of %s, which is not an agent here, keeps its owner", named)
 		return
 	case o.opt.Owner != "":
 		t.Owner = o.opt.Owner
-		o.p.Report.Note(it.Where, "%s → owner %s", ownerPhrase(named), t.Owner)
+		o.p.Report.Note(item.Where, "%s → owner %s", ownerPhrase(named), t.Owner)
 	case o.p.Foreign() && o.onlyAgent != "":
 		t.Owner = o.onlyAgent
-		o.p.Report.Note(it.Where, "%s → owner %s, the only agent", ownerPhrase(named), t.Owner)
+		o.p.Report.Note(item.Where, "%s → owner %s, the only agent", ownerPhrase(named), t.Owner)
 	default:
 		if o.unknown[named] == nil {
-			o.unknown[named] = &exchange.Count{What: named, First: it.Where}
+			o.unknown[named] = &exchange.Count{What: named, First: item.Where}
 		}
 		o.unknown[named].N++
 		return
@@ -162,7 +162,7 @@ func (o *ownerResolver) resolve(it *exchange.Item) {
 		return
 	}
 	if err := o.s.checkOwner("owner", t.Owner, t.Status); err != nil {
-		o.p.Report.AddProblem(it.Where+".owner", "%s", err)
+		o.p.Report.AddProblem(item.Where+".owner", "%s", err)
 	}
 }
 

@@ -135,12 +135,12 @@ func (q *quotas) add(keys []quotaKey, n float64, now task.Time) {
 
 // quotaError says what is used up and when some of it is free again.
 func quotaError(k quotaKey, over float64) error {
-	lim, who := quotaLimits[k.of], "one token"
+	lim, subject := quotaLimits[k.of], "one token"
 	if k.user != 0 {
-		who = "one person"
+		subject = "one person"
 	}
 	e := task.Errorf(task.TooMany, task.CodeQuotaExceeded, "The quota %q of %s is used up: at most %.0f %s %s",
-		lim.name, who, lim.max, lim.words, quotaSpans[lim.per])
+		lim.name, subject, lim.max, lim.words, quotaSpans[lim.per])
 	if lim.per == 0 {
 		e.Retry = 5
 		e.Message += "; end one of them, or try again in 5 s"

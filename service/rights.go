@@ -180,11 +180,11 @@ func (tx *txn) recordContribution(id task.ID, part task.Part) error {
 	if tx.actor.Name == task.System || !tx.actor.IsAgent() && (tx.actor.TokenID == 0 || !asks) {
 		return nil
 	}
-	have, whole, err := tx.rights()
+	have, all, err := tx.rights()
 	if err != nil {
 		return err
 	}
-	h := task.Contribution{Part: part, Actor: tx.actor.Name, AllRights: whole, Rights: have, At: tx.Now}
+	h := task.Contribution{Part: part, Actor: tx.actor.Name, AllRights: all, Rights: have, At: tx.Now}
 	if part == task.PartCreated {
 		return tx.PutContribution(id, h) // the first of a new task
 	}

@@ -51,12 +51,12 @@ func conversation(rx *db.Rx, id task.ID, room int) (list []task.Exchange, err er
 		if err != nil || r.Spec == nil {
 			return nil, err
 		}
-		lines, whole, err := rx.RunConversation(id)
+		lines, complete, err := rx.RunConversation(id)
 		if err != nil {
 			return nil, err
 		}
 		e := task.Exchange{Prompt: r.Spec.Prompt, Lines: lines}
-		if room -= e.Size(); room < 0 || !whole {
+		if room -= e.Size(); room < 0 || !complete {
 			return nil, nil
 		}
 		list = append(list, e)

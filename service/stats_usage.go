@@ -67,11 +67,11 @@ func (s *Service) readUsage(rx *db.Rx, out *task.UsageReport) error {
 		return err
 	}
 	out.Rows = append(out.Rows, rows...)
-	whole, err := s.agentBudgets(rx, "")
+	instance, err := s.agentBudgets(rx, "")
 	if err != nil {
 		return err
 	}
-	out.Budgets = append(out.Budgets, whole...)
+	out.Budgets = append(out.Budgets, instance...)
 	for _, def := range s.agents.Agents() {
 		list, err := s.agentBudgets(rx, def.ID)
 		if err != nil {

@@ -149,14 +149,14 @@ func (s *Service) noWorkerReasonForRunner(name string, now task.Time) string {
 	if at != 0 && now.Sub(at) < workerAwayAfter {
 		return ""
 	}
-	who := "no worker for the runner " + name
+	subject := "no worker for the runner " + name
 	if len(r.Labels) > 0 {
-		who += " with the labels " + strings.Join(r.Labels, ", ")
+		subject += " with the labels " + strings.Join(r.Labels, ", ")
 	}
 	if at == 0 {
-		return who + " has asked since the server started"
+		return subject + " has asked since the server started"
 	}
-	return fmt.Sprintf("%s has asked for %d min", who, int(now.Sub(at).Minutes()))
+	return fmt.Sprintf("%s has asked for %d min", subject, int(now.Sub(at).Minutes()))
 }
 
 func checkAsk(ask task.WorkerAsk) error {

@@ -92,23 +92,23 @@ func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
 // CheckPerm refuses the caller what needs the permission, and says who may.
 func (a Actor) CheckPerm(p Perm) *Error {
-	var who []string
+	var roles []string
 	scope := ""
 	for _, r := range []Role{RoleAgent, RoleWorker, RoleViewer, RoleOperator, RoleReviewer, RoleAdmin} {
 		if !r.May(p) {
 			continue
 		}
-		who = append(who, string(r))
+		roles = append(roles, string(r))
 		for s, of := range Scopes {
 			if scope == "" && of == r {
 				scope = s
 			}
 		}
 	}
-	if last := len(who) - 1; last > 0 {
-		who = []string{strings.Join(who[:last], ", "), who[last]}
+	if last := len(roles) - 1; last > 0 {
+		roles = []string{strings.Join(roles[:last], ", "), roles[last]}
 	}
-	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it requires the role %s", a.Name, a.Role, strings.Join(who, " or "))
+	e := Errorf(Forbidden, CodeForbidden, "%s (%s) may not do this: it requires the role %s", a.Name, a.Role, strings.Join(roles, " or "))
 	switch {
 	case a.TokenID == 0: // signed in with a password
 	case scope == "admin" || scope == ScopeWorker:

@@ -91,18 +91,18 @@ func andList(list []string) string {
 
 // Describe describes the act in a few words, to begin a reason with.
 func (h *Contribution) Describe() string {
-	who := strings.TrimPrefix(h.Actor, "user:")
+	actor := strings.TrimPrefix(h.Actor, "user:")
 	switch h.Part {
 	case PartCreated:
-		return "created by " + who
+		return "created by " + actor
 	case PartStarted:
-		return "started by " + who
+		return "started by " + actor
 	case PartOwner:
-		return "handed over by " + who
+		return "handed over by " + actor
 	case PartComment:
-		return "comment by " + who
+		return "comment by " + actor
 	}
-	return string(h.Part) + " changed by " + who
+	return string(h.Part) + " changed by " + actor
 }
 
 // Bound is what holds for the runs of a task that a run created: how

@@ -184,13 +184,13 @@ func (r *Result) VotesMissing() int {
 // MissingVoters names whose votes the unmet policies of the result need; "" is a list
 // that names nobody in particular.
 func (r *Result) MissingVoters() string {
-	var who []string
+	var voters []string
 	for _, p := range r.Policy.All() {
-		if names := p.Voters(); p.missing(r) > 0 && names != "" && !slices.Contains(who, names) {
-			who = append(who, names)
+		if names := p.Voters(); p.missing(r) > 0 && names != "" && !slices.Contains(voters, names) {
+			voters = append(voters, names)
 		}
 	}
-	return strings.Join(who, "; ")
+	return strings.Join(voters, "; ")
 }
 
 // MayVote reports whether a vote counts by one of the policies of the result.

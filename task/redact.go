@@ -76,20 +76,20 @@ func (r *Redactor) Reset() { r.buf = r.buf[:0] }
 
 func (r *Redactor) decide(all bool) []byte {
 	r.out = r.out[:0]
-	rest := r.buf
+	pending := r.buf
 	for {
-		limit := len(rest)
+		limit := len(pending)
 		if !all {
-			limit = r.possibleSecretStart(rest)
+			limit = r.possibleSecretStart(pending)
 		}
-		at, length := r.find(rest)
+		at, length := r.find(pending)
 		if at < 0 || at >= limit {
-			r.out = append(r.out, rest[:limit]...)
-			r.buf = r.buf[:copy(r.buf, rest[limit:])]
+			r.out = append(r.out, pending[:limit]...)
+			r.buf = r.buf[:copy(r.buf, pending[limit:])]
 			return r.out
 		}
-		r.out = append(append(r.out, rest[:at]...), Redacted...)
-		rest = rest[at+length:]
+		r.out = append(append(r.out, pending[:at]...), Redacted...)
+		pending = pending[at+length:]
 	}
 }
 

@@ -110,8 +110,8 @@ func titleCase(s string) string {
 
 // bullets parses the items of the tools section: one per bullet, or
 // comma-separated names on plain lines.
-func (p *parser) bullets(s *section) []item {
-	var items []item
+func (p *parser) bullets(s *section) []listEntry {
+	var entries []listEntry
 	for _, l := range s.lines {
 		text := strings.TrimSpace(l.text)
 		if text == "" {
@@ -122,7 +122,7 @@ func (p *parser) bullets(s *section) []item {
 			continue
 		}
 		if b, ok := bullet(text); ok {
-			items = append(items, item{strings.Trim(b, "`*_ "), l.number})
+			entries = append(entries, listEntry{strings.Trim(b, "`*_ "), l.number})
 			continue
 		}
 		parts := splitList(text)
@@ -131,10 +131,10 @@ func (p *parser) bullets(s *section) []item {
 			continue
 		}
 		for _, part := range parts {
-			items = append(items, item{strings.Trim(part, "`*_ "), l.number})
+			entries = append(entries, listEntry{strings.Trim(part, "`*_ "), l.number})
 		}
 	}
-	return slices.DeleteFunc(items, func(it item) bool { return it.text == "" })
+	return slices.DeleteFunc(entries, func(entry listEntry) bool { return entry.text == "" })
 }
 
 // bullet returns the text after a list marker (-, *, + or "1.").

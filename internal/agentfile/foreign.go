@@ -74,17 +74,17 @@ var aliases = map[string]string{"allowed_tools": "tools"}
 // toolItems parses a list of tools, or opencode's map from tool to true or
 // false. There, tools that are not named are allowed; here only those with true
 // are. It returns false and reports a problem if the value is neither.
-func (p *parser) toolItems(f field) ([]item, bool) {
+func (p *parser) toolItems(f field) ([]listEntry, bool) {
 	m, ok := f.node.(*ast.MappingNode)
 	if !ok {
 		return p.list(f)
 	}
-	var items []item
+	var entries []listEntry
 	for _, v := range m.Values {
 		name, line := v.Key.GetToken().Value, f.at(v.Key)
 		switch on, _ := frontmatter.Scalar(v.Value); on {
 		case "true":
-			items = append(items, item{name, line})
+			entries = append(entries, listEntry{name, line})
 		case "false":
 			p.disallow(name)
 		default:
@@ -92,12 +92,12 @@ func (p *parser) toolItems(f field) ([]item, bool) {
 			return nil, false
 		}
 	}
-	if len(items) == 0 && len(m.Values) > 0 {
+	if len(entries) == 0 && len(m.Values) > 0 {
 		p.fatal(f.line, "There all other tools are allowed; here each is named. Write `tools: "+
 			strings.Join(p.remainingTools(), ", ")+"`, or fewer", "tools are forbidden here, and none is allowed")
 		return nil, false
 	}
-	return items, true
+	return entries, true
 }
 
 func (p *parser) disallow(text string) {

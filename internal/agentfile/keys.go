@@ -85,16 +85,16 @@ func (p *parser) setName(f field) {
 func (p *parser) setDescription(f field) { p.a.Description, _ = p.text(f) }
 
 func (p *parser) setTools(f field) {
-	items, ok := p.toolItems(f)
+	entries, ok := p.toolItems(f)
 	if ok {
-		p.tools(f.line, items)
+		p.tools(f.line, entries)
 	}
 }
 
 func (p *parser) setDisallowed(f field) {
-	items, _ := p.list(f)
-	for _, it := range items {
-		p.disallow(it.text)
+	entries, _ := p.list(f)
+	for _, entry := range entries {
+		p.disallow(entry.text)
 	}
 }
 
@@ -171,17 +171,17 @@ func (p *parser) setApproval(f field) {
 }
 
 func (p *parser) setCapabilities(f field) {
-	items, ok := p.list(f)
+	entries, ok := p.list(f)
 	if !ok {
 		return
 	}
 	p.a.Capabilities = []string{}
-	for _, it := range items {
-		if !slices.Contains(task.Capabilities, it.text) {
-			p.warn(it.line, "The capabilities are tasks, or tasks:own for only its own tasks and their families",
-				"the capability %s is unknown and is not granted", task.Quote(it.text))
-		} else if !p.a.Can(it.text) {
-			p.a.Capabilities = append(p.a.Capabilities, it.text)
+	for _, entry := range entries {
+		if !slices.Contains(task.Capabilities, entry.text) {
+			p.warn(entry.line, "The capabilities are tasks, or tasks:own for only its own tasks and their families",
+				"the capability %s is unknown and is not granted", task.Quote(entry.text))
+		} else if !p.a.Can(entry.text) {
+			p.a.Capabilities = append(p.a.Capabilities, entry.text)
 		}
 	}
 }
@@ -216,14 +216,14 @@ func (p *parser) setTaskTools(f field) {
 var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 func (p *parser) setEnv(f field) {
-	items, _ := p.list(f)
-	for _, it := range items {
-		if !envName().MatchString(it.text) {
+	entries, _ := p.list(f)
+	for _, entry := range entries {
+		if !envName().MatchString(entry.text) {
 			// Do not show the text: it may be a secret.
-			p.fatal(it.line, "Write only names, such as GITHUB_TOKEN; the values come from the server's environment",
+			p.fatal(entry.line, "Write only names, such as GITHUB_TOKEN; the values come from the server's environment",
 				"env contains something that is not the name of a variable")
-		} else if !slices.Contains(p.a.Env, it.text) {
-			p.a.Env = append(p.a.Env, it.text)
+		} else if !slices.Contains(p.a.Env, entry.text) {
+			p.a.Env = append(p.a.Env, entry.text)
 		}
 	}
 }

@@ -18,17 +18,17 @@ import (
 
 // setProjects sets the projects that the agent's work is limited to.
 func (p *parser) setProjects(f field) {
-	items, ok := p.list(f)
-	if ok && len(items) == 0 {
+	entries, ok := p.list(f)
+	if ok && len(entries) == 0 {
 		p.fatal(f.line, "Name keys of projects, such as [web, api], or leave the key out for all", "%s names no project", f.name)
 	}
-	for _, it := range items {
+	for _, entry := range entries {
 		switch {
-		case !task.ValidProjectKey(it.text):
-			p.fatal(it.line, "Write keys, such as web: 1 to 32 characters of a-z, 0-9 and -",
-				"%s: %s cannot be the key of a project", f.name, task.Quote(it.text))
-		case !slices.Contains(p.a.Projects, it.text):
-			p.a.Projects = append(p.a.Projects, it.text)
+		case !task.ValidProjectKey(entry.text):
+			p.fatal(entry.line, "Write keys, such as web: 1 to 32 characters of a-z, 0-9 and -",
+				"%s: %s cannot be the key of a project", f.name, task.Quote(entry.text))
+		case !slices.Contains(p.a.Projects, entry.text):
+			p.a.Projects = append(p.a.Projects, entry.text)
 		}
 	}
 }
@@ -123,9 +123,9 @@ func (p *parser) setReview(f field) {
 			}
 		},
 		"from": func(f field) {
-			items, _ := p.list(f)
-			for _, it := range items {
-				r.From = append(r.From, it.text)
+			entries, _ := p.list(f)
+			for _, entry := range entries {
+				r.From = append(r.From, entry.text)
 			}
 		},
 		"expires": func(f field) {

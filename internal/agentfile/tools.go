@@ -7,8 +7,8 @@ import (
 	"taskyard/task"
 )
 
-// item is one entry of a list in the file.
-type item struct {
+// listEntry is one entry of a list in the file.
+type listEntry struct {
 	text string
 	line int
 }
@@ -31,61 +31,61 @@ func tool(text string) (name, pattern string) {
 }
 
 // splitNames splits an entry of known names that are separated by spaces.
-func splitNames(it item) []item {
-	words := strings.Fields(it.text)
+func splitNames(entry listEntry) []listEntry {
+	words := strings.Fields(entry.text)
 	if len(words) < 2 || slices.ContainsFunc(words, func(w string) bool { name, pattern := tool(w); return name == "" || pattern != "" }) {
-		return []item{it}
+		return []listEntry{entry}
 	}
-	list := make([]item, len(words))
+	list := make([]listEntry, len(words))
 	for i, w := range words {
-		list[i] = item{w, it.line}
+		list[i] = listEntry{w, entry.line}
 	}
 	return list
 }
 
 // tools handles the list of allowed tools that begins at a line.
-func (p *parser) tools(line int, items []item) {
-	if len(items) == 0 {
+func (p *parser) tools(line int, entries []listEntry) {
+	if len(entries) == 0 {
 		p.fatal(line, "Name at least one of: "+strings.Join(task.KnownTools, ", "), "the list of tools is empty")
 		return
 	}
-	for _, entry := range items {
-		for _, it := range splitNames(entry) {
-			p.grant(it)
+	for _, entry := range entries {
+		for _, entry := range splitNames(entry) {
+			p.grant(entry)
 		}
 	}
 }
 
 // grant handles one allowed tool. A tool with a restriction is not granted,
 // because the restriction could not be enforced.
-func (p *parser) grant(it item) {
-	name, pattern := tool(it.text)
+func (p *parser) grant(entry listEntry) {
+	name, pattern := tool(entry.text)
 	switch {
 	case name == "":
-		p.unknownTool(it)
+		p.unknownTool(entry)
 	case pattern != "":
-		p.warn(it.line, "Write `"+name+"` to grant the whole tool",
+		p.warn(entry.line, "Write `"+name+"` to grant the whole tool",
 			"only the part %s of %s is allowed, which cannot be enforced: the tool is not granted", task.Quote(pattern), name)
-		p.notGranted(it)
+		p.notGranted(entry)
 	case !slices.Contains(p.a.Tools, name):
 		p.a.Tools = append(p.a.Tools, name)
 	}
 }
 
-func (p *parser) unknownTool(it item) {
+func (p *parser) unknownTool(entry listEntry) {
 	hint := "It is never granted. Known tools are " + strings.Join(task.KnownTools, ", ")
-	if near := task.Nearest(strings.ToLower(it.text), task.KnownTools); near != "" {
+	if near := task.Nearest(strings.ToLower(entry.text), task.KnownTools); near != "" {
 		hint = "Did you mean `" + near + "`? An unknown tool is never granted"
 	}
-	if known := foreignHint(it.text); known != "" {
+	if known := foreignHint(entry.text); known != "" {
 		hint = known
 	}
-	p.warn(it.line, hint, "the tool %s is unknown", task.Quote(it.text))
-	p.notGranted(it)
+	p.warn(entry.line, hint, "the tool %s is unknown", task.Quote(entry.text))
+	p.notGranted(entry)
 }
 
-func (p *parser) notGranted(it item) {
-	if name := task.ClipChars(it.text, 60); len(p.a.UnknownTools) < maxUnknown && !slices.Contains(p.a.UnknownTools, name) {
+func (p *parser) notGranted(entry listEntry) {
+	if name := task.ClipChars(entry.text, 60); len(p.a.UnknownTools) < maxUnknown && !slices.Contains(p.a.UnknownTools, name) {
 		p.a.UnknownTools = append(p.a.UnknownTools, name)
 	}
 }

@@ -38,7 +38,7 @@ func (p *parser) word(f field) (string, bool) {
 }
 
 // list parses a YAML list, or comma-separated text.
-func (p *parser) list(f field) ([]item, bool) {
+func (p *parser) list(f field) ([]listEntry, bool) {
 	seq, isSeq := f.node.(*ast.SequenceNode)
 	if !isSeq {
 		s, ok := frontmatter.Scalar(f.node)
@@ -46,13 +46,13 @@ func (p *parser) list(f field) ([]item, bool) {
 			p.fatal(f.line, "Write a list, or names with commas between them", "%s must be a list", f.name)
 			return nil, false
 		}
-		var items []item
+		var entries []listEntry
 		for _, part := range splitList(s) {
-			items = append(items, item{part, f.line})
+			entries = append(entries, listEntry{part, f.line})
 		}
-		return items, true
+		return entries, true
 	}
-	var items []item
+	var entries []listEntry
 	for _, n := range seq.Values {
 		s, ok := frontmatter.Scalar(n)
 		if !ok {
@@ -60,10 +60,10 @@ func (p *parser) list(f field) ([]item, bool) {
 			return nil, false
 		}
 		if s = strings.TrimSpace(s); s != "" {
-			items = append(items, item{s, f.at(n)})
+			entries = append(entries, listEntry{s, f.at(n)})
 		}
 	}
-	return items, true
+	return entries, true
 }
 
 const numberHint = "Write a positive number, or leave the key out for the default"

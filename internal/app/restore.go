@@ -44,7 +44,7 @@ func Restore(ctx context.Context, c *config.Config, file string, o RestoreOption
 		return r, errors.New("the instance is on PostgreSQL: restore the backup into a new folder, without the key database, " +
 			"and copy that to PostgreSQL with taskyard db copy")
 	}
-	whole, err := isArchive(file)
+	archived, err := isArchive(file)
 	if err != nil {
 		return r, err
 	}
@@ -62,7 +62,7 @@ func Restore(ctx context.Context, c *config.Config, file string, o RestoreOption
 	if err := replaceable(c.Data, o.Replace); err != nil {
 		return r, err
 	}
-	if whole {
+	if archived {
 		return restoreWhole(ctx, c, file, o)
 	}
 	if _, err := os.Stat(DBPath(c.Data)); err == nil {

@@ -28,8 +28,8 @@ type OneProject struct {
 	Key string `arg:"" name:"key" help:"Key of the project." complete:"project"`
 }
 
-func (p OneProject) path(rest string) string {
-	return "/api/projects/" + url.PathEscape(p.Key) + rest
+func (p OneProject) path(suffix string) string {
+	return "/api/projects/" + url.PathEscape(p.Key) + suffix
 }
 
 // projectLine is a project in the server's list.

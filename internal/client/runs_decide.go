@@ -105,12 +105,12 @@ func (c *RunRetry) Run(e *Env) error {
 	return e.onRun(c.ID, "/retry", nil, c.Quiet.Quiet)
 }
 
-func (e *Env) decide(id, rest string, body payload) error { return e.onRun(id, rest, body, false) }
+func (e *Env) decide(id, suffix string, body payload) error { return e.onRun(id, suffix, body, false) }
 
-func (e *Env) onRun(given, rest string, body any, quiet bool) error {
+func (e *Env) onRun(given, suffix string, body any, quiet bool) error {
 	id, err := parseID(given)
 	if err != nil {
 		return err
 	}
-	return printCall(e, "POST", "/api/runs/"+id+rest, body, func(r *task.Run) { e.sayRun(r, quiet) })
+	return printCall(e, "POST", "/api/runs/"+id+suffix, body, func(r *task.Run) { e.sayRun(r, quiet) })
 }

@@ -179,12 +179,12 @@ func (c Claimed) fence(body payload) payload {
 
 // act posts to a task, or without an ID to all of them, and prints the task in
 // the answer.
-func (e *Env) act(id, rest string, body any, people func(*task.Task)) error {
-	return e.change("POST", id, rest, body, people)
+func (e *Env) act(id, suffix string, body any, people func(*task.Task)) error {
+	return e.change("POST", id, suffix, body, people)
 }
 
-func (e *Env) change(method, id, rest string, body any, people func(*task.Task)) error {
-	return printCall(e, method, strings.TrimSuffix("/api/tasks/"+id, "/")+rest, body, people)
+func (e *Env) change(method, id, suffix string, body any, people func(*task.Task)) error {
+	return printCall(e, method, strings.TrimSuffix("/api/tasks/"+id, "/")+suffix, body, people)
 }
 
 // TaskRelease releases a claim.

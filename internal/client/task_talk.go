@@ -56,10 +56,10 @@ func (c *TaskReply) Run(e *Env) error {
 }
 
 // talk posts a text to the thread of a task.
-func (e *Env) talk(c TaskText, rest string, body func(text string) any, done string) error {
+func (e *Env) talk(c TaskText, suffix string, body func(text string) any, done string) error {
 	id, text, err := e.taskAndText(c.ID, c.Text, c.TextFile)
 	if err != nil {
 		return err
 	}
-	return printCall(e, "POST", "/api/tasks/"+id+rest, body(text), func(m *task.Message) { e.say("%s %s", done, hash(m.TaskID)) })
+	return printCall(e, "POST", "/api/tasks/"+id+suffix, body(text), func(m *task.Message) { e.say("%s %s", done, hash(m.TaskID)) })
 }

@@ -127,4 +127,4 @@ func (TodoCount) Run(e *Env, list *Todos) error {
 	return e.answer(raw, func() { e.say("%s", strconv.Itoa(out.Count)) })
 }
 
-func agentPath(agent, rest string) string { return "/api/agents/" + url.PathEscape(agent) + rest }
+func agentPath(agent, suffix string) string { return "/api/agents/" + url.PathEscape(agent) + suffix }

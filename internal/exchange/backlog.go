@@ -25,40 +25,40 @@ func (p *Plan) backlog(s Source) {
 	if !ok {
 		return
 	}
-	it := &Item{Where: s.Name}
+	item := &Item{Where: s.Name}
 	id := f.text("id")
 	if id == "" {
 		r.AddProblem(s.Name+".id", "is missing in the front matter")
 	}
-	it.Ref = strings.ToLower(id)
-	t := &it.Task
+	item.Ref = strings.ToLower(id)
+	t := &item.Task
 	t.Title, t.Channel, t.Version = f.text("title"), "web", 1
 	t.CreatedAt, t.UpdatedAt = f.time("created_date"), f.time("updated_date")
 	r.maps("backlog.title, created_date, updated_date, Description → the same")
-	p.backlogStatus(it, s.Name, f.text("status"))
+	p.backlogStatus(item, s.Name, f.text("status"))
 	if n, ok := map[string]int{"critical": 20, "high": 10, "medium": 0, "low": -10}[strings.ToLower(f.text("priority"))]; ok {
 		t.Priority = n
 		r.maps("backlog.priority high, medium, low → priority 10, 0, -10")
 	}
 	t.CreatedBy = person(f.text("reporter"))
-	if it.Task.Labels = f.texts("labels"); len(it.Task.Labels) > 0 {
+	if item.Task.Labels = f.texts("labels"); len(item.Task.Labels) > 0 {
 		r.maps("backlog.labels → labels")
 	}
 	for _, ref := range f.texts("dependencies") {
-		it.BlockedBy = append(it.BlockedBy, strings.ToLower(ref))
+		item.BlockedBy = append(item.BlockedBy, strings.ToLower(ref))
 		r.maps("backlog.dependencies → blockedBy")
 	}
-	if it.Parent = strings.ToLower(f.text("parent_task_id")); it.Parent != "" {
+	if item.Parent = strings.ToLower(f.text("parent_task_id")); item.Parent != "" {
 		r.maps("backlog.parent_task_id → subtask, linked to a step of its parent")
 	}
-	p.backlogText(it, f, id, body)
+	p.backlogText(item, f, id, body)
 	f.reportUnread()
-	p.add(it)
+	p.add(item)
 }
 
 // backlogStatus prefers the folder: files move when their task ends.
-func (p *Plan) backlogStatus(it *Item, name, status string) {
-	t := &it.Task
+func (p *Plan) backlogStatus(item *Item, name, status string) {
+	t := &item.Task
 	folder := "/" + name
 	switch {
 	case strings.Contains(folder, "/archive/"):
@@ -79,8 +79,8 @@ func (p *Plan) backlogStatus(it *Item, name, status string) {
 	}
 }
 
-func (p *Plan) backlogText(it *Item, f *frontMatter, id, body string) {
-	r, t := &p.Report, &it.Task
+func (p *Plan) backlogText(item *Item, f *frontMatter, id, body string) {
+	r, t := &p.Report, &item.Task
 	var d descriptionBuilder
 	for _, s := range splitSections(body) {
 		switch s.title {
@@ -97,7 +97,7 @@ func (p *Plan) backlogText(it *Item, f *frontMatter, id, body string) {
 			t.Steps = append(t.Steps, steps...)
 			d.section(s.title, other)
 		case "Comments":
-			comments, other := parseComments(r, it.Where, s.text)
+			comments, other := parseComments(r, item.Where, s.text)
 			for range comments {
 				r.maps("backlog Comments → comments")
 			}
@@ -118,7 +118,7 @@ func (p *Plan) backlogText(it *Item, f *frontMatter, id, body string) {
 	}
 	for _, field := range []string{"references", "documentation", "modified_files"} {
 		for _, link := range f.texts(field) {
-			if it.attach(link, "") {
+			if item.attach(link, "") {
 				r.maps("backlog." + field + " → resource")
 			} else {
 				d.note(strings.ReplaceAll(field, "_", " "), link)

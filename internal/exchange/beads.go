@@ -30,15 +30,15 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 		r.omit(where, "deleted issues")
 		return
 	}
-	it := &Item{Where: where, Ref: f.ref("id")}
-	if it.Ref == "" {
+	item := &Item{Where: where, Ref: f.ref("id")}
+	if item.Ref == "" {
 		r.AddProblem(f.at("id"), "is missing")
 	}
-	t := &it.Task
+	t := &item.Task
 	t.Title, t.Channel, t.Version = f.text("title"), "web", 1
 	t.CreatedAt, t.UpdatedAt = f.time("created_at"), f.time("updated_at")
 	r.maps("beads.title, description, created_at, updated_at → the same")
-	p.beadStatus(it, f, status)
+	p.beadStatus(item, f, status)
 	if n, ok := f.wholeNumber("priority"); ok {
 		r.maps("beads.priority 0 to 4 → priority 20 to -20")
 		t.Priority = 10 * (2 - n)
@@ -47,22 +47,22 @@ func (p *Plan) bead(where string, v jsontext.Value) {
 		r.maps("beads.assignee → owner")
 	}
 	t.CreatedBy = person(f.text("created_by"))
-	if it.Task.Labels = f.texts("labels"); len(it.Task.Labels) > 0 {
+	if item.Task.Labels = f.texts("labels"); len(item.Task.Labels) > 0 {
 		r.maps("beads.labels → labels")
 	}
 	if kind := f.text("issue_type"); kind != "" && kind != "task" {
-		it.Task.Labels = append(it.Task.Labels, kind)
+		item.Task.Labels = append(item.Task.Labels, kind)
 		r.maps("beads.issue_type → label")
 	}
-	p.beadLinks(it, f)
-	p.beadComments(it, f)
-	p.beadText(it, f)
+	p.beadLinks(item, f)
+	p.beadComments(item, f)
+	p.beadText(item, f)
 	f.reportUnread()
-	p.add(it)
+	p.add(item)
 }
 
-func (p *Plan) beadStatus(it *Item, f *fields, status string) {
-	t := &it.Task
+func (p *Plan) beadStatus(item *Item, f *fields, status string) {
+	t := &item.Task
 	closed := f.time("closed_at")
 	switch status {
 	case "closed":
@@ -81,7 +81,7 @@ func (p *Plan) beadStatus(it *Item, f *fields, status string) {
 }
 
 // beadLinks parses the dependencies: blockers and parents.
-func (p *Plan) beadLinks(it *Item, f *fields) {
+func (p *Plan) beadLinks(item *Item, f *fields) {
 	r := &p.Report
 	for d := range f.objects("dependencies") {
 		to := d.ref("depends_on_id")
@@ -89,10 +89,10 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 		case to == "":
 			r.AddProblem(d.at("depends_on_id"), "is missing")
 		case kind == "blocks":
-			it.BlockedBy = append(it.BlockedBy, to)
+			item.BlockedBy = append(item.BlockedBy, to)
 			r.maps("beads.dependencies blocks → blockedBy")
-		case kind == "parent-child" && it.Parent == "":
-			it.Parent = to
+		case kind == "parent-child" && item.Parent == "":
+			item.Parent = to
 			r.maps("beads.dependencies parent-child → subtask, linked to a step of its parent")
 		default:
 			r.omit(d.where, "links of the kind "+task.Quote(kind))
@@ -100,16 +100,16 @@ func (p *Plan) beadLinks(it *Item, f *fields) {
 	}
 }
 
-func (p *Plan) beadComments(it *Item, f *fields) {
+func (p *Plan) beadComments(item *Item, f *fields) {
 	for c := range f.objects("comments") {
-		it.Task.Comments = append(it.Task.Comments, task.Comment{
+		item.Task.Comments = append(item.Task.Comments, task.Comment{
 			Author: person(c.text("author")), Kind: task.KindComment, Content: c.text("text"), CreatedAt: c.time("created_at"),
 		})
 		p.Report.maps("beads.comments → comments")
 	}
 }
 
-func (p *Plan) beadText(it *Item, f *fields) {
+func (p *Plan) beadText(item *Item, f *fields) {
 	r := &p.Report
 	var d descriptionBuilder
 	d.add(f.text("description"))
@@ -122,7 +122,7 @@ func (p *Plan) beadText(it *Item, f *fields) {
 			r.maps("beads." + s.field + " → a section of the description")
 		}
 	}
-	if ref := f.text("external_ref"); it.attach(ref, "External reference") {
+	if ref := f.text("external_ref"); item.attach(ref, "External reference") {
 		r.maps("beads.external_ref → resource")
 	} else {
 		d.note("External reference", ref)
@@ -132,7 +132,7 @@ func (p *Plan) beadText(it *Item, f *fields) {
 	}
 	d.note("Due", f.text("due_at"))
 	d.note("Deferred until", f.text("defer_until"))
-	d.note("Assignee", it.Task.Owner)
-	d.note("Imported from beads", it.Ref)
-	it.Task.Description = d.String()
+	d.note("Assignee", item.Task.Owner)
+	d.note("Imported from beads", item.Ref)
+	item.Task.Description = d.String()
 }

@@ -144,13 +144,13 @@ func (r *Report) Err() error {
 }
 
 // add appends an item and rejects more than an import may contain.
-func (p *Plan) add(it *Item) {
+func (p *Plan) add(item *Item) {
 	if len(p.Items) == MaxTasks {
-		p.Report.AddProblem(it.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
+		p.Report.AddProblem(item.Where, "is beyond the %d tasks that one import takes; use backup and restore to move a whole instance", MaxTasks)
 	}
-	it.order = len(p.Items)
+	item.order = len(p.Items)
 	if len(p.Items) <= MaxTasks {
-		p.Items = append(p.Items, it)
+		p.Items = append(p.Items, item)
 	}
 }
 
@@ -159,8 +159,8 @@ func (p *Plan) Item(ref string) *Item { return p.byRef[ref] }
 
 // ByStatus counts the tasks with a status.
 func (p *Plan) ByStatus(s task.Status) (n int) {
-	for _, it := range p.Items {
-		if it.Task.Status == s {
+	for _, item := range p.Items {
+		if item.Task.Status == s {
 			n++
 		}
 	}

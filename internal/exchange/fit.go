@@ -36,12 +36,12 @@ func prepend(top, text string) string {
 
 // fit adapts an item to the bounds if nothing is lost, and reports a problem
 // otherwise.
-func (p *Plan) fit(it *Item) {
-	r, t := &p.Report, &it.Task
-	fitLine(r, it.Where+".title", &t.Title, &t.Description, task.MaxTitle, "title", "description")
+func (p *Plan) fit(item *Item) {
+	r, t := &p.Report, &item.Task
+	fitLine(r, item.Where+".title", &t.Title, &t.Description, task.MaxTitle, "title", "description")
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		fitLine(r, fmt.Sprintf("%s.steps[%d].title", it.Where, i), &s.Title, &s.Details, task.MaxStepTitle, "step's title", "step's details")
+		fitLine(r, fmt.Sprintf("%s.steps[%d].title", item.Where, i), &s.Title, &s.Details, task.MaxStepTitle, "step's title", "step's details")
 	}
 	var problem task.Problems
 	problem.CheckLine("title", t.Title, task.MaxTitle)
@@ -57,11 +57,11 @@ func (p *Plan) fit(it *Item) {
 		problem.CheckText(fmt.Sprintf("comments[%d].content", i), c.Content, task.MaxText)
 		problem.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
 	}
-	if len(it.BlockedBy) > task.MaxBlockers {
-		problem.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(it.BlockedBy))
+	if len(item.BlockedBy) > task.MaxBlockers {
+		problem.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(item.BlockedBy))
 	}
-	r.problems(it.Where, &problem)
-	p.fitLabels(it)
+	r.problems(item.Where, &problem)
+	p.fitLabels(item)
 }
 
 // problems adds the problems that checks found in a task or project.
@@ -95,18 +95,18 @@ func fitLine(r *Report, where string, short, long *string, limit int, what, rest
 }
 
 // fitLabels sorts the labels. Those of other programs are converted.
-func (p *Plan) fitLabels(it *Item) {
+func (p *Plan) fitLabels(item *Item) {
 	var problem task.Problems
 	if !p.Foreign() {
-		it.Task.Labels = problem.CheckLabels("labels", it.Task.Labels)
-		p.Report.problems(it.Where, &problem)
+		item.Task.Labels = problem.CheckLabels("labels", item.Task.Labels)
+		p.Report.problems(item.Where, &problem)
 		return
 	}
 	var out []string
-	for i, l := range it.Task.Labels {
+	for i, l := range item.Task.Labels {
 		s := slug(l)
 		if s != l {
-			p.Report.Note(fmt.Sprintf("%s.labels[%d]", it.Where, i), "a label was rewritten in small letters, digits and dashes")
+			p.Report.Note(fmt.Sprintf("%s.labels[%d]", item.Where, i), "a label was rewritten in small letters, digits and dashes")
 		}
 		if s != "" {
 			out = append(out, s)
@@ -116,11 +116,11 @@ func (p *Plan) fitLabels(it *Item) {
 	out = slices.Compact(out)
 	if len(out) > task.MaxLabels {
 		for range out[task.MaxLabels:] {
-			p.Report.omit(it.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
+			p.Report.omit(item.Where, fmt.Sprintf("labels beyond the first %d of a task", task.MaxLabels))
 		}
 		out = out[:task.MaxLabels]
 	}
-	it.Task.Labels = out
+	item.Task.Labels = out
 }
 
 // slug converts any text to a label; "" if nothing is left.
@@ -142,7 +142,7 @@ func slug(s string) string {
 }
 
 // attach adds a link as a resource if it is one, and reports whether it did.
-func (it *Item) attach(value, label string) bool {
+func (item *Item) attach(value, label string) bool {
 	kind := ""
 	switch u, err := url.Parse(value); {
 	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && len(value) <= task.MaxResource:
@@ -150,10 +150,10 @@ func (it *Item) attach(value, label string) bool {
 	case path.IsAbs(value) && len(value) <= task.MaxResource:
 		kind = "file"
 	}
-	if kind == "" || len(it.Task.Resources) >= task.MaxResources {
+	if kind == "" || len(item.Task.Resources) >= task.MaxResources {
 		return false
 	}
-	it.Task.Resources = append(it.Task.Resources, task.Resource{Type: kind, Value: value, Label: label})
+	item.Task.Resources = append(item.Task.Resources, task.Resource{Type: kind, Value: value, Label: label})
 	return true
 }
 

@@ -16,11 +16,11 @@ func checkPlan(t *testing.T, p *Plan) {
 		return
 	}
 	depth := map[string]int{}
-	for _, it := range p.Items {
-		if it.Ref == "" || p.Item(it.Ref) != it {
-			t.Fatalf("%s has no unique ID", it.Where)
+	for _, item := range p.Items {
+		if item.Ref == "" || p.Item(item.Ref) != item {
+			t.Fatalf("%s has no unique ID", item.Where)
 		}
-		tk := it.Task
+		tk := item.Task
 		var bad task.Problems
 		bad.CheckLine("title", tk.Title, task.MaxTitle)
 		bad.CheckText("description", tk.Description, task.MaxText)
@@ -28,30 +28,30 @@ func checkPlan(t *testing.T, p *Plan) {
 		bad.CheckSteps("steps", tk.Steps)
 		bad.CheckResources("resources", tk.Resources)
 		if err := bad.Err(); err != nil {
-			t.Fatalf("%s: %v", it.Where, err)
+			t.Fatalf("%s: %v", item.Where, err)
 		}
 		if tk.Nesting > task.MaxNesting || tk.CreatedAt < 0 || tk.UpdatedAt < 0 || tk.ArchivedAt < 0 {
-			t.Fatalf("%s: %+v", it.Where, tk)
+			t.Fatalf("%s: %+v", item.Where, tk)
 		}
-		for _, ref := range append([]string{it.Parent}, append(it.BlockedBy, it.Subtasks...)...) {
-			if ref != "" && (p.Item(ref) == nil || ref == it.Ref) {
-				t.Fatalf("%s refers to the missing task %q", it.Where, ref)
+		for _, ref := range append([]string{item.Parent}, append(item.BlockedBy, item.Subtasks...)...) {
+			if ref != "" && (p.Item(ref) == nil || ref == item.Ref) {
+				t.Fatalf("%s refers to the missing task %q", item.Where, ref)
 			}
 		}
 		for _, c := range tk.Comments {
 			if !utf8.ValidString(c.Content) || c.Author == "" {
-				t.Fatalf("%s: comment %+v", it.Where, c)
+				t.Fatalf("%s: comment %+v", item.Where, c)
 			}
 		}
 	}
-	for _, it := range p.ParentsFirst() {
-		if it.Parent != "" {
-			up, ok := depth[it.Parent]
-			if !ok || it.Task.Nesting != up+1 {
-				t.Fatalf("%s does not come after its parent", it.Where)
+	for _, item := range p.ParentsFirst() {
+		if item.Parent != "" {
+			up, ok := depth[item.Parent]
+			if !ok || item.Task.Nesting != up+1 {
+				t.Fatalf("%s does not come after its parent", item.Where)
 			}
 		}
-		depth[it.Ref] = it.Task.Nesting
+		depth[item.Ref] = item.Task.Nesting
 	}
 }
 

@@ -111,13 +111,13 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	if f == nil {
 		return
 	}
-	it := &Item{Where: where, Ref: f.ref("id")}
-	id, err := task.ParseID(it.Ref)
+	item := &Item{Where: where, Ref: f.ref("id")}
+	id, err := task.ParseID(item.Ref)
 	if err != nil || id > maxID {
-		p.Report.AddProblem(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(it.Ref))
-		it.Ref = ""
+		p.Report.AddProblem(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(item.Ref))
+		item.Ref = ""
 	}
-	t := &it.Task
+	t := &item.Task
 	t.ID = id
 	t.Title, t.Description = f.text("title"), f.text("description")
 	t.Owner, t.CreatedBy = f.text("owner"), f.text("createdBy")
@@ -133,26 +133,26 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	t.Channel = cmp.Or(f.text("channel"), "web")
 	t.Summary = f.text("summary")
 	t.CreatedAt, t.UpdatedAt, t.ArchivedAt = f.time("createdAt"), f.time("updatedAt"), f.time("archivedAt")
-	it.Parent, it.BlockedBy, it.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
-	p.status(it, f, history)
-	p.parts(it, f)
+	item.Parent, item.BlockedBy, item.Task.Labels = f.ref("parentTaskId"), f.refs("blockedBy"), f.texts("labels")
+	p.status(item, f, history)
+	p.parts(item, f)
 	waits := task.WaitingFor(f.text("waitingFor"))
-	it.Asked = waits == task.WaitsUser
+	item.Asked = waits == task.WaitsUser
 	if waits == task.WaitsReview || waits == task.WaitsMerge {
 		p.Report.omit(where, "results: a task whose result waited has to be completed again")
 	}
-	it.Withheld = f.text("consent") == "withheld"
+	item.Withheld = f.text("consent") == "withheld"
 	if f.get("claim") != nil {
 		p.Report.omit(where, "claims: whoever works on a task has to claim it again")
 	}
-	if thread := f.ref("threadId"); thread != "" && thread != it.Ref {
+	if thread := f.ref("threadId"); thread != "" && thread != item.Ref {
 		p.Report.omit(where, "threadId: the thread of a task has the task's id here")
 	}
 	for _, derived := range []string{"workStatus", "links"} {
 		f.get(derived)
 	}
 	f.reportUnread()
-	p.add(it)
+	p.add(item)
 }
 
 // demands reads the checks and the policy of one task.
@@ -182,8 +182,8 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 }
 
 // status reads the status of a task, which must match its file.
-func (p *Plan) status(it *Item, f *fields, history bool) {
-	t := &it.Task
+func (p *Plan) status(item *Item, f *fields, history bool) {
+	t := &item.Task
 	t.Status = task.Status(f.text("status"))
 	switch t.Status {
 	case task.Draft, task.Active:
@@ -207,18 +207,18 @@ func (p *Plan) status(it *Item, f *fields, history bool) {
 }
 
 // parts reads steps, resources and comments.
-func (p *Plan) parts(it *Item, f *fields) {
+func (p *Plan) parts(item *Item, f *fields) {
 	for s := range f.objects("steps") {
-		it.Task.Steps = append(it.Task.Steps, task.Step{Title: s.text("title"), Details: s.text("details"), Done: s.flag("done")})
-		it.Subtasks = append(it.Subtasks, s.ref("taskId"))
+		item.Task.Steps = append(item.Task.Steps, task.Step{Title: s.text("title"), Details: s.text("details"), Done: s.flag("done")})
+		item.Subtasks = append(item.Subtasks, s.ref("taskId"))
 		s.reportUnread()
 	}
 	for s := range f.objects("resources") {
-		it.Task.Resources = append(it.Task.Resources, task.Resource{Type: s.text("type"), Value: s.text("value"), Label: s.text("label")})
+		item.Task.Resources = append(item.Task.Resources, task.Resource{Type: s.text("type"), Value: s.text("value"), Label: s.text("label")})
 		s.reportUnread()
 	}
 	for s := range f.objects("comments") {
-		it.Task.Comments = append(it.Task.Comments, p.comment(s))
+		item.Task.Comments = append(item.Task.Comments, p.comment(s))
 	}
 }
 

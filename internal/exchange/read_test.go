@@ -27,11 +27,11 @@ func sample(t *testing.T, from, dir string) *Plan {
 
 func at(t *testing.T, p *Plan, ref string) *Item {
 	t.Helper()
-	it := p.Item(ref)
-	if it == nil {
+	item := p.Item(ref)
+	if item == nil {
 		t.Fatalf("there is no task %s", ref)
 	}
-	return it
+	return item
 }
 
 func same[T comparable](t *testing.T, what string, got, want T) {

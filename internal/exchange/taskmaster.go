@@ -41,9 +41,9 @@ func (p *Plan) tag(name string, f *fields) {
 		}
 	}
 	for t := range f.objects("tasks") {
-		it := p.taskMaster(name, t)
-		it.Task.CreatedAt = cmp.Or(it.Task.CreatedAt, created)
-		p.add(it)
+		item := p.taskMaster(name, t)
+		item.Task.CreatedAt = cmp.Or(item.Task.CreatedAt, created)
+		p.add(item)
 	}
 	f.reportUnread()
 }
@@ -54,19 +54,19 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 	if id == "" {
 		r.AddProblem(f.at("id"), "is missing")
 	}
-	it := &Item{Where: f.where, Ref: tag + "#" + id}
-	t := &it.Task
+	item := &Item{Where: f.where, Ref: tag + "#" + id}
+	t := &item.Task
 	t.Title, t.Channel, t.Version, t.CreatedBy = f.text("title"), "web", 1, task.System
 	t.UpdatedAt = f.time("updatedAt")
 	r.maps("taskmaster.title, description → the same")
 	t.Owner = f.text("assignee")
-	p.taskMasterStatus(it, f)
+	p.taskMasterStatus(item, f)
 	if n, ok := map[string]int{"critical": 20, "high": 10, "medium": 0, "low": -10}[f.text("priority")]; ok {
 		t.Priority = n
 		r.maps("taskmaster.priority high, medium, low → priority 10, 0, -10")
 	}
 	if tag != "" && tag != "master" {
-		it.Task.Labels = append(it.Task.Labels, tag)
+		item.Task.Labels = append(item.Task.Labels, tag)
 		r.maps("taskmaster tag → label")
 	}
 	for _, ref := range f.refs("dependencies") {
@@ -74,10 +74,10 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 			r.omit(f.where, "dependencies on subtasks of other tasks")
 			continue
 		}
-		it.BlockedBy = append(it.BlockedBy, tag+"#"+ref)
+		item.BlockedBy = append(item.BlockedBy, tag+"#"+ref)
 		r.maps("taskmaster.dependencies → blockedBy")
 	}
-	p.subtasks(it, f)
+	p.subtasks(item, f)
 	var d descriptionBuilder
 	d.add(f.text("description"))
 	p.sections(&d, f)
@@ -85,7 +85,7 @@ func (p *Plan) taskMaster(tag string, f *fields) *Item {
 	d.note("Imported from Task Master", strings.Trim(tag+" "+id, " "))
 	t.Description = d.String()
 	f.reportUnread()
-	return it
+	return item
 }
 
 func (p *Plan) sections(d *descriptionBuilder, f *fields) {
@@ -100,8 +100,8 @@ func (p *Plan) sections(d *descriptionBuilder, f *fields) {
 	}
 }
 
-func (p *Plan) taskMasterStatus(it *Item, f *fields) {
-	t := &it.Task
+func (p *Plan) taskMasterStatus(item *Item, f *fields) {
+	t := &item.Task
 	status := f.text("status")
 	switch status {
 	case "done", "completed":
@@ -117,7 +117,7 @@ func (p *Plan) taskMasterStatus(it *Item, f *fields) {
 }
 
 // subtasks converts subtasks to steps, because they have no owner.
-func (p *Plan) subtasks(it *Item, f *fields) {
+func (p *Plan) subtasks(item *Item, f *fields) {
 	for s := range f.objects("subtasks") {
 		var d descriptionBuilder
 		d.add(s.text("description"))
@@ -133,7 +133,7 @@ func (p *Plan) subtasks(it *Item, f *fields) {
 		s.get("id")
 		s.get("parentTaskId")
 		step.Details = d.String()
-		it.Task.Steps = append(it.Task.Steps, step)
+		item.Task.Steps = append(item.Task.Steps, step)
 		p.Report.maps("taskmaster.subtasks → steps")
 		s.reportUnread()
 	}

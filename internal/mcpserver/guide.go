@@ -22,11 +22,11 @@ const instructions = "Taskyard manages your work. signup_for_task claims your ne
 func introduce(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
-		who := task.ActorFromContext(ctx)
-		if err != nil || !who.IsAgent() {
+		actor := task.ActorFromContext(ctx)
+		if err != nil || !actor.IsAgent() {
 			return res, err
 		}
-		hello := "You are the agent " + who.Name + ". "
+		hello := "You are the agent " + actor.Name + ". "
 		switch r := res.(type) {
 		case *mcp.InitializeResult:
 			r.Instructions = hello + r.Instructions

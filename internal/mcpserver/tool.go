@@ -115,12 +115,12 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 			res.StructuredContent = nil
 		}
 	}()
-	who := task.ActorFromContext(ctx)
-	v, err := h.decode(ctx, t, who, arguments)
+	actor := task.ActorFromContext(ctx)
+	v, err := h.decode(ctx, t, actor, arguments)
 	if err != nil {
 		return h.failure(t, nil, err)
 	}
-	c, a := &call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: who}, answer{}
+	c, a := &call{values: v, tool: t.name, ctx: ctx, svc: h.svc, actor: actor}, answer{}
 	if t.as != "" {
 		c.agentID, err = c.agent(t.as)
 	}
@@ -131,7 +131,7 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 		res, err = a.result()
 	}
 	if err != nil {
-		h.svc.Refused(ctx, who, "tool "+t.name, err)
+		h.svc.Refused(ctx, actor, "tool "+t.name, err)
 		return h.failure(t, t.args, err)
 	}
 	return res
@@ -139,13 +139,13 @@ func (h *handler) perform(ctx context.Context, t tool, arguments json.RawMessage
 
 // decode decodes the arguments of a call. With the token of a run, the task
 // defaults to its own, except if the tool is destructive.
-func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments json.RawMessage) (values, error) {
+func (h *handler) decode(ctx context.Context, t tool, actor task.Actor, arguments json.RawMessage) (values, error) {
 	own := slices.IndexFunc(t.args, func(a arg) bool { return a.required && a.kind == isID && camel(a.name) == "taskId" })
 	self := ""
-	if who.IsAgent() {
-		self = who.Name
+	if actor.IsAgent() {
+		self = actor.Name
 	}
-	if who.RunID == 0 || own < 0 || t.destroys {
+	if actor.RunID == 0 || own < 0 || t.destroys {
 		return decode(t.args, arguments, self)
 	}
 	args := slices.Clone(t.args)
@@ -154,7 +154,7 @@ func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments 
 	if err != nil || v.has(args[own].name) {
 		return v, err
 	}
-	r, err := h.svc.Run(ctx, who, who.RunID)
+	r, err := h.svc.Run(ctx, actor, actor.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -165,12 +165,12 @@ func (h *handler) decode(ctx context.Context, t tool, who task.Actor, arguments 
 // agent returns the agent that an argument names, by default the caller, if the
 // caller may act for it.
 func (c *call) agent(name string) (string, error) {
-	who := c.text(name)
-	if who == "" && c.actor.IsAgent() {
-		who = c.actor.Name
+	agent := c.text(name)
+	if agent == "" && c.actor.IsAgent() {
+		agent = c.actor.Name
 	}
-	if who == "" {
+	if agent == "" {
 		return "", task.FieldErrorf(name, "is required: you are a person, so name an agent")
 	}
-	return who, c.actor.CheckActsAs(who)
+	return agent, c.actor.CheckActsAs(agent)
 }

@@ -175,14 +175,14 @@ func autoSignup(c *call) (answer, error) {
 }
 
 func move(c *call) (answer, error) {
-	who, to := c.text("current_agent"), c.text("new_agent")
+	from, to := c.text("current_agent"), c.text("new_agent")
 	t, err := c.svc.MoveTask(c.ctx, c.actor,
-		service.Move{TaskID: c.id("task_id"), CurrentAgent: who, NewAgent: to, Comment: c.text("comment"), Claim: int64(c.count("claim", 0))})
+		service.Move{TaskID: c.id("task_id"), CurrentAgent: from, NewAgent: to, Comment: c.text("comment"), Claim: int64(c.count("claim", 0))})
 	if err != nil {
 		return answer{}, err
 	}
 	v := claimed(t)
-	return answer{line: "Task #" + t.ID.String() + " transferred from " + who + " to " + to, structured: oneTask{Task: v}, body: v}, nil
+	return answer{line: "Task #" + t.ID.String() + " transferred from " + from + " to " + to, structured: oneTask{Task: v}, body: v}, nil
 }
 
 func heartbeat(c *call) (answer, error) {

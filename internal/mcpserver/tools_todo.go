@@ -17,11 +17,11 @@ var todoTools = []tool{
 }
 
 func todoTool(op task.TodoOp, doc string) tool {
-	who := text("agent_id", "default you")
+	agent := text("agent_id", "default you")
 	if op != task.TodoRPush && op != task.TodoList && op != task.TodoCount { // those three show that the list exists
-		who = who.hide()
+		agent = agent.hide()
 	}
-	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{who}}
+	t := tool{name: "todo_" + string(op), doc: doc, reads: !op.Changes(), args: []arg{agent}}
 	switch {
 	case op.Pushes():
 		t.args = append([]arg{text("item", "1-4096 characters").must()}, t.args...)
@@ -49,16 +49,16 @@ func todoLimit(op task.TodoOp) int {
 // todo performs one operation on the list of agent_id: any agent may use any
 // list.
 func todo(c *call, op task.TodoCall) (answer, error) {
-	who := c.text("agent_id")
-	if who == "" && c.has("agent_id") {
+	agent := c.text("agent_id")
+	if agent == "" && c.has("agent_id") {
 		return answer{}, task.FieldErrorf("agent_id", "must name an agent; leave it out for your own list")
 	}
-	if who == "" && c.actor.IsAgent() {
-		who = c.actor.Name
+	if agent == "" && c.actor.IsAgent() {
+		agent = c.actor.Name
 	}
-	if who == "" {
+	if agent == "" {
 		return answer{}, task.FieldErrorf("agent_id", "is required: you are a person, so name an agent")
 	}
-	a, err := c.svc.TodoCall(c.ctx, c.actor, who, op)
+	a, err := c.svc.TodoCall(c.ctx, c.actor, agent, op)
 	return answer{structured: a, compact: true}, err
 }

@@ -30,8 +30,8 @@ func endReport(run *task.Leased, out supervise.Outcome) map[string]any {
 		report["retryAfterSeconds"] = int(min(out.After, maxRetryAfter).Seconds())
 	}
 	if out.Work != nil {
-		rest, _ := json.Marshal(report) // plain values
-		report["work"] = reportedWork(out.Work, maxReport-len(rest))
+		encoded, _ := json.Marshal(report) // plain values
+		report["work"] = reportedWork(out.Work, maxReport-len(encoded))
 	}
 	return report
 }
