@@ -24,7 +24,7 @@ func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Last, h.Hash) }
 func ParseHead(s string) (h Head, err error) {
 	line, hash, ok := strings.Cut(s, ":")
 	if h.Last, err = task.ParseID(line); err != nil || !ok || len(hash) != 64 {
-		return h, fmt.Errorf("%q is no end of a log: give LINE:HASH, as check prints it", s)
+		return h, fmt.Errorf("%q is not the end of a log: give LINE:HASH, as check prints it", s)
 	}
 	h.Hash = strings.ToLower(hash)
 	return h, nil

@@ -59,7 +59,7 @@ func TestAnImportNamesReviewersWhoAreNotHere(t *testing.T) {
 	newInstance(t).imported(plan, ImportOptions{})
 	var notes []string
 	for _, n := range plan.Report.Notes {
-		if strings.Contains(n.What, "who is no reviewer or admin here") {
+		if strings.Contains(n.What, "who is not a reviewer or admin here") {
 			what, _, _ := strings.Cut(n.What, ",")
 			notes = append(notes, what+" in "+n.First)
 		}
@@ -71,7 +71,7 @@ func TestAnImportNamesReviewersWhoAreNotHere(t *testing.T) {
 	inst.voters()
 	inst.imported(plan, ImportOptions{})
 	for _, n := range plan.Report.Notes {
-		if strings.Contains(n.What, "who is no reviewer") {
+		if strings.Contains(n.What, "who is not a reviewer") {
 			t.Errorf("everybody is there, and a note says %s", n.What)
 		}
 	}
@@ -106,7 +106,7 @@ func TestRefusedProjectImports(t *testing.T) {
 		{"an invalid key", strings.ReplaceAll(open, `"web"`, `"Web!"`), "", "is not the key of a project"},
 		{"an invalid project", open, `{"projects":[{"key":"web","checks":[{"name":"a","run":""}]}]}`, "projects.json.projects[0].checks[0].kind"},
 		{"a duplicate key", open, `{"projects":[{"key":"web"},{"key":"web"}]}`, "a second project web"},
-		{"an unknown structure", open, `{"projects":[{"key":"web","merge":true}]}`, "is no project"},
+		{"an unknown structure", open, `{"projects":[{"key":"web","merge":true}]}`, "is not a project"},
 		{"invalid JSON", open, `{"projects":[`, "projects.json: is not JSON"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

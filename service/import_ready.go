@@ -68,7 +68,7 @@ func (s *Service) importProjects(p *exchange.Plan) error {
 	reviewers := func(where, what string, r task.Review) {
 		for _, name := range append(slices.Clone(r.From), r.StandIn) {
 			if name != "" && !people.has(name) && !isVotingRole(name) {
-				p.Report.Note(where, "the review of %s names %s, who is no reviewer or admin here: add that person, or change it", what, name)
+				p.Report.Note(where, "the review of %s names %s, who is not a reviewer or admin here: add that person, or change it", what, name)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func (p Preference) Check(value string) error {
 	}
 	values, known := preferenceValues[p]
 	if !known {
-		return FieldErrorf("name", "is no preference")
+		return FieldErrorf("name", "is not a preference")
 	}
 	if !slices.Contains(values, value) {
 		return FieldErrorf("value", "is not a value of the preference %s", p)

@@ -117,7 +117,7 @@ func (p *parser) remainingTools() []string {
 func (p *parser) setPermission(f field) {
 	m, ok := f.node.(*ast.MappingNode)
 	if !ok {
-		p.warn(f.line, "The list of tools alone decides", "permission is no map from tools to allow, ask or deny, and is ignored")
+		p.warn(f.line, "The list of tools alone decides", "permission is not a map from tools to allow, ask or deny, and is ignored")
 		return
 	}
 	for _, v := range m.Values {

@@ -63,7 +63,7 @@ func readCheck(flag, text string) (c task.Check, err error) {
 		case name == "url" && !has:
 			kind = task.CheckURL
 		default:
-			return c, usagef("%s: %q is no part of a check: %s", flag, part, checkForm)
+			return c, usagef("%s: %q is not part of a check: %s", flag, part, checkForm)
 		}
 		if kind != "" && c.Kind != "" {
 			return c, usagef("%s %q is more than one check: %s", flag, text, checkForm)

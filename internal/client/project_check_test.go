@@ -30,11 +30,11 @@ func TestChecksAreReadFromFlags(t *testing.T) {
 		{"a file", "name=r,file=report.md", task.Check{Name: "r", Kind: task.CheckFile, Path: "report.md"}, ""},
 		{"changed files", "name=d,changed=docs/**,required", task.Check{Name: "d", Kind: task.CheckChanged, Glob: "docs/**", Required: true}, ""},
 		{"a URL", "url,name=pr", task.Check{Name: "pr", Kind: task.CheckURL}, ""},
-		{"an unquoted comma", "name=x,run=echo a,b", task.Check{}, `"b" is no part of a check`},
+		{"an unquoted comma", "name=x,run=echo a,b", task.Check{}, `"b" is not part of a check`},
 		{"two kinds of check at once", "name=x,run=a,file=b", task.Check{}, "more than one check"},
 		{"no name", "run=a", task.Check{}, "has no name"},
 		{"no evidence", "name=a,required", task.Check{}, "nothing to look at"},
-		{"a flag with a value", "name=a,run=b,required=false", task.Check{}, `"required=false" is no part`},
+		{"a flag with a value", "name=a,run=b,required=false", task.Check{}, `"required=false" is not part`},
 		{"a bad time", "name=a,run=b,timeout=soon", task.Check{}, "must be a time"},
 		{"a fraction of a second", "name=a,run=b,timeout=1500ms", task.Check{}, "must be a time"},
 		{"two lines", "name=a,run=b\nname=c,run=d", task.Check{}, "is not one line"},
@@ -106,7 +106,7 @@ func TestOnlyTheGivenFieldsOfAProjectChange(t *testing.T) {
 		})
 	}
 	for text, bad := range map[string]string{
-		`{"key":"other"}`: "holds the project other", `{"nam":"x"}`: "unknown field", `{} {}`: "more than one", `[]`: "is no project",
+		`{"key":"other"}`: "holds the project other", `{"nam":"x"}`: "unknown field", `{} {}`: "more than one", `[]`: "is not a project",
 	} {
 		err := (&ProjectFields{File: "-"}).apply(&Env{Ctx: t.Context(), Stdin: strings.NewReader(text)}, was())
 		if err == nil || ExitCode(err) != ExitUsage || !strings.Contains(err.Error(), bad) {

@@ -124,7 +124,7 @@ func (f *ProjectFields) read(e *Env, p *task.Project) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&got); err != nil {
-		return usagef("%s is no project in the form of project show --json: %v", f.File, err)
+		return usagef("%s is not a project in the form of project show --json: %v", f.File, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return usagef("%s holds more than one project", f.File)

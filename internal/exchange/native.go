@@ -166,14 +166,14 @@ func (p *Plan) demands(t *task.Task, f *fields) {
 	var problem task.Problems
 	if v := f.get("checks"); v != nil {
 		if err := json.Unmarshal(v, &t.Checks); err != nil {
-			p.Report.AddProblem(f.at("checks"), "is no list of checks: %v", err)
+			p.Report.AddProblem(f.at("checks"), "is not a list of checks: %v", err)
 			return
 		}
 		problem.CheckChecks("checks", t.Checks, t.Project != "")
 	}
 	if v := f.get("policy"); v != nil {
 		if err := json.Unmarshal(v, &t.Policy); err != nil {
-			p.Report.AddProblem(f.at("policy"), "is no policy: %v", err)
+			p.Report.AddProblem(f.at("policy"), "is not a policy: %v", err)
 			return
 		}
 		problem.CheckReview("policy", *t.Policy)

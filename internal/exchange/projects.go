@@ -47,7 +47,7 @@ func (p *Plan) project(where string, v jsontext.Value) *task.Project {
 	f.reportUnread()
 	out := &task.Project{}
 	if err := json.Unmarshal(v, out); err != nil {
-		p.Report.AddProblem(where, "is no project: %v", err)
+		p.Report.AddProblem(where, "is not a project: %v", err)
 		return nil
 	}
 	out.Fill()
