@@ -1,19 +1,19 @@
 package db
 
-// AgentFile is what defines an agent where servers share the database.
+// AgentFile is the definition of an agent when several servers share the database.
 type AgentFile struct {
 	Agent   string
 	Hash    string // of the text, which Definition returns; "" where the agent was removed or never defined
 	Version int64  // grows with each change of any agent
 }
 
-// AgentFiles returns those of all agents, the removed ones too.
+// AgentFiles returns the definitions of all agents, removed ones included.
 func (rx *Rx) AgentFiles() ([]AgentFile, error) {
 	rows, err := rx.query("SELECT agent, coalesce(hash, ''), version FROM agent_files ORDER BY agent")
 	return collect(rows, err, func(r rowScanner) (f AgentFile, err error) { return f, r.Scan(&f.Agent, &f.Hash, &f.Version) })
 }
 
-// AgentFile returns that of one agent.
+// AgentFile returns the definition of one agent.
 func (rx *Rx) AgentFile(agent string) (AgentFile, error) {
 	f := AgentFile{Agent: agent}
 	_, err := optional(rx.row("SELECT coalesce(hash, ''), version FROM agent_files WHERE agent = ?", agent).Scan(&f.Hash, &f.Version))
@@ -26,7 +26,7 @@ func (rx *Rx) AgentFilesVersion() (version int64, err error) {
 	return version, rx.row("SELECT coalesce(max(version), 0) FROM agent_files").Scan(&version)
 }
 
-// SetAgentFile has an agent defined by the text of a hash, which SaveDefinition
+// SetAgentFile defines an agent by the text with a hash, which SaveDefinition
 // has stored, or by none where it is "".
 func (tx *Tx) SetAgentFile(agent, hash string) error {
 	return tx.do("INSERT INTO agent_files (agent, hash, version, changed_at) "+

@@ -35,7 +35,7 @@ func (rx *Rx) FirstPendingDecision() (at task.Time, err error) {
 	return at, err
 }
 
-// SaveSpec keeps what a run would have done before it was asked again.
+// SaveSpec stores what a run would have executed before its approval was requested again.
 func (tx *Tx) SaveSpec(run task.ID, version string, spec *task.Spec) error {
 	return tx.do("INSERT INTO run_specs (run_id, version, spec, at) VALUES (?, ?, ?, ?) "+
 		"ON CONFLICT DO NOTHING", run, version, asJSON(spec), tx.Now)

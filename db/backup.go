@@ -98,7 +98,7 @@ func vacuumInto(ctx context.Context, src *sql.DB, to string) error {
 // partial is in the names of copies that are being written.
 const partial = ".taskyard-partial"
 
-// writeCopy has write fill an empty file of a temporary name beside to, for
+// writeCopy makes write fill an empty file of a temporary name beside to, for
 // only its owner to read, and gives it its name when it is synced and checked. What
 // killed processes left in the folder is removed first.
 func writeCopy(ctx context.Context, to string, write func(tmp string) error) error {

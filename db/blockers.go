@@ -32,7 +32,7 @@ func (tx *Tx) Unblock(id task.ID) error {
 	return tx.do("UPDATE tasks SET blocked = blocked - 1, version = version + 1, updated_at = ? WHERE id = ?", tx.Now, id)
 }
 
-// LoseBlocker notes that a blocker of an open task was canceled.
+// LoseBlocker records that a blocker of an open task was canceled.
 func (tx *Tx) LoseBlocker(id task.ID) error {
 	return tx.do("UPDATE tasks SET blockers_canceled = blockers_canceled + 1, version = version + 1, updated_at = ? WHERE id = ?", tx.Now, id)
 }

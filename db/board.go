@@ -2,12 +2,12 @@ package db
 
 import "taskyard/task"
 
-// outline are the columns that tell how a task is drawn, and no more.
+// outline lists the columns that decide how a task is drawn.
 const outline = `t.id, t.status, t.priority, t.created_at, coalesce(t.claim_holder, ''), coalesce(t.claim_expires, 0),
  coalesce(t.question_id, 0), coalesce(t.run_id, 0), t.failures,
  coalesce((SELECT phase FROM runs r WHERE r.id = t.run_id), ''), t.blocked, t.blockers_canceled, t.awaits`
 
-// Outlines is OpenTasks in queue order with nothing but how each task is drawn:
+// Outlines is OpenTasks in queue order with only the fields that decide how a task is drawn:
 // boards look at many tasks for each that they show.
 func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	f.Sort = ""

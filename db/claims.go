@@ -95,7 +95,7 @@ func (tx *Tx) Transfer(id task.ID, owner string) error {
  version = version + 1, updated_at = ? WHERE id = ?`, owner, tx.Now, id)
 }
 
-// Expired returns up to limit tasks whose claim has run out, by owner.
+// Expired returns up to limit tasks whose claim has expired, by owner.
 func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 	if err := rx.flushCounts(); err != nil {
 		return nil, err

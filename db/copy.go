@@ -243,7 +243,7 @@ func (d *dbCopy) run(ctx context.Context) (r Copied, err error) {
 	return r, d.dst.c.exec("COMMIT")
 }
 
-// copySequences has numbers continue where those of the source are.
+// copySequences makes ids continue where those of the source end.
 func (d *dbCopy) copySequences() error {
 	rows, err := d.src.query("SELECT name, seq FROM sqlite_sequence ORDER BY name")
 	return each(rows, err, func(r rowScanner) error {

@@ -54,7 +54,7 @@ func (d *DB) faultAtLeast(c cause) error {
 	return nil
 }
 
-// setFault keeps a fault, unless a graver one is known already, and logs it once.
+// setFault sets the fault, unless a more serious one is already known, and logs it once.
 // It reports whether the fault is new.
 func (d *DB) setFault(c cause, err *task.Error) bool {
 	for {

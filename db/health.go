@@ -10,7 +10,7 @@ import (
 	"taskyard/task"
 )
 
-// Now is the present moment by the clock that reads and writes are stamped with: of
+// Now returns the time of the clock that stamps reads and writes: with
 // PostgreSQL its own, as far as it is known.
 func (d *DB) Now() task.Time {
 	if d.pg != nil {
@@ -19,14 +19,14 @@ func (d *DB) Now() task.Time {
 	return task.TimeFromStd(d.now())
 }
 
-// Probe writes, to learn whether writes work now.
+// Probe writes a row, to find out whether writes work.
 func (d *DB) Probe(ctx context.Context) error {
 	return d.Write(ctx, func(tx *Tx) error {
 		return tx.do("INSERT INTO settings (key, value) VALUES ('probe', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1", tx.Now.String())
 	})
 }
 
-// Free is the room that the file system of the database has for us, in bytes.
+// Free returns the free space on the file system of the database, in bytes.
 func (d *DB) Free() (uint64, error) {
 	if d.pg != nil {
 		return 0, errors.ErrUnsupported // it is on another machine

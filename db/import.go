@@ -53,7 +53,7 @@ var importComment = storeSQL{
 		"VALUES (coalesce(CAST(? AS BIGINT), next_id('messages')), ?, ?, ?, ?, ?, ?)",
 }
 
-// ImportBlocker notes that a task waits for another one, without counting.
+// ImportBlocker records that a task waits for another one, without counting.
 func (tx *Tx) ImportBlocker(id, blocker task.ID) error {
 	return tx.do("INSERT INTO blockers (task_id, blocker_id) VALUES (?, ?)", id, blocker)
 }

@@ -5,7 +5,7 @@ import "taskyard/task"
 // Relation is how a task relates to an agent, the closer the greater.
 type Relation int
 
-// The kinships.
+// The relations, from none to the closest.
 const (
 	NoRelation Relation = iota
 	Above               // or its own work: it created the task, or has to do with one below it
@@ -13,7 +13,7 @@ const (
 )
 
 // Relation returns how a task relates to an agent, to which the task at counts as
-// one that it owns; 0 is none. A task that there is not is no kin.
+// one that it owns; 0 is none. A task that does not exist has no relation.
 func (rx *Rx) Relation(agent string, at, id task.ID) (Relation, error) {
 	n, err := rx.count(`WITH RECURSIVE up (id, n) AS (
  SELECT CAST(?1 AS BIGINT), 0

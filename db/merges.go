@@ -82,13 +82,13 @@ func (tx *Tx) InsertMerge(m *task.MergeEntry) (task.ID, error) {
  VALUES (?, ?, ?, ?, ?, 'queued', ?)`, m.TaskID, m.ResultID, m.Project, m.Repository, m.Into, tx.Now)
 }
 
-// StartMerge notes that a merge is being made.
+// StartMerge records that a merge is being made.
 func (tx *Tx) StartMerge(id task.ID) error {
 	return tx.do(`UPDATE merges SET state = 'running', started_at = ?, head_before = '', head_after = ''
  WHERE id = ? AND ended_at IS NULL`, tx.Now, id)
 }
 
-// SetMergeHeads notes between which commits the target of a merge moves, and
+// SetMergeHeads records between which commits the target of a merge moves, and
 // reports whether the merge is still open.
 func (tx *Tx) SetMergeHeads(id task.ID, before, after string) (bool, error) {
 	return tx.changedOne("UPDATE merges SET head_before = ?, head_after = ? WHERE id = ? AND ended_at IS NULL", before, after, id)
@@ -114,7 +114,7 @@ func (rx *Rx) MergedBranches(project string, before task.Time, limit int) ([]*ta
 		before, project, limit)
 }
 
-// SetBranchDeleted notes that the branch of a merged task was deleted.
+// SetBranchDeleted records that the branch of a merged task was deleted.
 func (tx *Tx) SetBranchDeleted(id task.ID) error {
 	return tx.do("UPDATE merges SET branch_gone = 1 WHERE id = ?", id)
 }

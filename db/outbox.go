@@ -27,10 +27,10 @@ func (rx *Rx) OutboxNext(target string) (at task.Time, err error) {
 	return at, err
 }
 
-// DropOut takes a line out of the outbox.
+// DropOut deletes a line from the outbox.
 func (tx *Tx) DropOut(id task.ID) error { return tx.do("DELETE FROM outbox WHERE id = ?", id) }
 
-// DelayOut notes a try that failed and when the next one comes.
+// DelayOut records a failed attempt; the next one is due after the given time.
 func (tx *Tx) DelayOut(id task.ID, after time.Duration) error {
 	return tx.do("UPDATE outbox SET tries = tries + 1, not_before = ? WHERE id = ?", tx.Now.Add(after), id)
 }

@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// InsertPause notes a pause; its time is set here.
+// InsertPause stores a pause that starts now.
 func (tx *Tx) InsertPause(p task.Pause) error {
 	return tx.do("INSERT INTO pauses (agent, actor, reason, since) VALUES (?, ?, ?, ?)", p.Agent, p.By, p.Reason, tx.Now)
 }
@@ -36,7 +36,7 @@ func (rx *Rx) Pauses() (list task.Pauses, err error) {
 	})
 }
 
-// SetStopped writes which runs were stopped with the whole instance.
+// SetStopped records which runs were stopped when the instance was paused.
 func (tx *Tx) SetStopped(runs []task.ID) error {
 	return tx.do("UPDATE pauses SET stopped = ? WHERE agent = ''", task.JoinIDs(runs, ","))
 }

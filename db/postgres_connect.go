@@ -39,7 +39,7 @@ var pgSettings = map[string]string{
 // next one is tried.
 const hostTime = 2 * time.Second
 
-// chooseHost has connections made only to the primary, also where the address
+// chooseHost makes connections go only to the primary, also where the address
 // leaves out target_session_attrs. A standby would refuse each write, and what it
 // reads is old. Former primaries are refused, and the loss of the host is noticed.
 func chooseHost(cfg *pgconn.Config, readOnly bool, known *primaries) {
@@ -94,7 +94,7 @@ func pgConnect(ctx context.Context, url string, readOnly bool, known *primaries,
 	return &conn{c: &pgSession{c: c, name: rand.Text()[:10] + "_"}, stmts: make(map[string]*stmt, 64)}, nil
 }
 
-// cancelRequest has a context that ends cancel the statement, where the connection
+// cancelRequest makes a context that ends cancel the statement, where the connection
 // would be lost otherwise.
 func cancelRequest(c *pgconn.PgConn) ctxwatch.Handler {
 	return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}

@@ -16,8 +16,8 @@ func dialHost(ctx context.Context, network, address string) (net.Conn, error) {
 	return lossyDialer(hostLostAfter).DialContext(ctx, network, address)
 }
 
-// lossyDialer has connections fail when nothing comes back for so long: of what was
-// sent, or of the probes on one on which nothing is sent.
+// lossyDialer makes connections fail when nothing comes back for limit, neither to
+// what was sent nor to the probes of an idle connection.
 func lossyDialer(limit time.Duration) *net.Dialer {
 	return &net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: limit / 2, Interval: limit / 4, Count: 2},

@@ -12,7 +12,7 @@ import (
 // Shared reports whether several servers may share the database.
 func (d *DB) Shared() bool { return d.pg != nil }
 
-// SeeServer notes that a server lives.
+// SeeServer records that a server is alive.
 func (tx *Tx) SeeServer(s task.Server) error {
 	return tx.do("INSERT INTO servers (id, version, address, started_at, seen_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "+
 		"version = excluded.version, address = excluded.address, started_at = excluded.started_at, seen_at = excluded.seen_at",
@@ -64,7 +64,7 @@ func (rx *Rx) Servers() ([]task.Server, error) {
 	})
 }
 
-// Stranded returns the open runs whose server is gone.
+// Stranded returns the open runs whose server no longer exists.
 func (rx *Rx) Stranded() ([]*task.Run, error) {
 	return rx.runs("SELECT " + runCols + " FROM runs r WHERE r.status IN ('pending', 'running') AND r.server <> '' " +
 		"AND NOT EXISTS (SELECT 1 FROM servers s WHERE s.id = r.server) ORDER BY r.id")
@@ -82,7 +82,7 @@ func (tx *Tx) LeaveServer(r *task.Run) (bool, error) {
 	return tx.changeRun(r, "UPDATE runs SET server = '', session = '', folder = ''")
 }
 
-// KeepServers has queued runs executed by the servers that have the folders of
+// KeepServers assigns queued runs to the servers that have the folders of
 // their tasks, or else of the runs that delegated them, where these still live.
 func (tx *Tx) KeepServers(runs ...task.ID) error {
 	return tx.do(`UPDATE runs SET server = coalesce((SELECT s.id FROM runs p JOIN servers s ON s.id = p.server
@@ -124,8 +124,8 @@ func (tx *Tx) SetRunWaits(run task.ID, waits map[string]task.Time) error {
 // asLeader marks the context of what only the leader may write.
 type asLeader struct{}
 
-// AsLeader returns a context whose writes are refused from the moment at which
-// another server leads than id.
+// AsLeader returns a context whose writes are refused as soon as the server id no
+// longer leads.
 func AsLeader(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, asLeader{}, id)
 }

@@ -19,7 +19,7 @@ const (
 	signalsGrace = 100 * time.Millisecond
 )
 
-// signalsMessage is what a server tells the others of a batch.
+// signalsMessage is what a server tells the others after a batch of writes.
 type signalsMessage struct {
 	From    string       `json:"from"`
 	Signals task.Signals `json:"news"`
@@ -33,7 +33,7 @@ func (tx *Tx) Announce(signals *task.Signals) {
 	}
 }
 
-// payload is the notification of a batch, "" for none.
+// payload returns the notification of a batch, "" for none.
 func (pg *pgStore) payload(signals task.Signals) string {
 	if signals.Empty() {
 		return ""
@@ -64,7 +64,7 @@ func (d *DB) Listen(ctx context.Context, onSignals func(*task.Signals)) {
 	}
 }
 
-// listener is the connection on which the notifications of others come.
+// listener is the connection that receives the notifications of other servers.
 type listener struct {
 	pg        *pgStore
 	onSignals func(*task.Signals)
@@ -105,7 +105,7 @@ func (l *listener) listen(ctx context.Context, began func()) error {
 	}
 }
 
-// receiveUntilTimeout receives the notifications that come in a time.
+// receiveUntilTimeout receives notifications until limit has passed.
 func receiveUntilTimeout(ctx context.Context, session *pgconn.PgConn, limit time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

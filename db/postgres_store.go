@@ -299,7 +299,7 @@ func (pg *pgStore) pause(stop <-chan struct{}, again int) {
 	}
 }
 
-// use gives the writer another connection.
+// use makes the writer use another connection.
 func (w *writer) use(c *conn) {
 	_ = w.c.Close() // it is broken, or that of a former primary
 	w.c = c

@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// Preferences returns what a person chose for themselves.
+// Preferences returns the choices of a person.
 func (rx *Rx) Preferences(user task.ID) (task.Preferences, error) {
 	rows, err := rx.query("SELECT name, value FROM preferences WHERE user_id = ?", user)
 	all := task.Preferences{}
@@ -16,7 +16,7 @@ func (rx *Rx) Preferences(user task.ID) (task.Preferences, error) {
 	return all, err
 }
 
-// SetPreference keeps a choice; "" forgets it.
+// SetPreference stores a choice; "" deletes it.
 func (tx *Tx) SetPreference(user task.ID, p task.Preference, value string) error {
 	if value == "" {
 		return tx.do("DELETE FROM preferences WHERE user_id = ? AND name = ?", user, p)

@@ -94,7 +94,7 @@ func (rx *Rx) OverdueResults(limit int) ([]*task.Result, error) {
  AND s.created_at + CAST(json_extract(s.policy, '$.expiresSeconds') AS BIGINT) * 1000 <= ? ORDER BY s.id LIMIT ?`, rx.Now, limit)
 }
 
-// SetReminded notes that the reviewers of a result were reminded.
+// SetReminded records that the reviewers of a result were reminded.
 func (tx *Tx) SetReminded(id task.ID) error {
 	return tx.do("UPDATE results SET reminded = ? WHERE id = ?", tx.Now, id)
 }
@@ -121,7 +121,7 @@ func (tx *Tx) InsertResult(s *task.Result) (task.ID, error) {
 		s.Patch, s.Digest, asJSON(s.Policy), asJSON(s.Flags), s.State, tx.Now)
 }
 
-// InsertResultFiles notes which files a result changes, while it is open.
+// InsertResultFiles records which files a result changes, while it is open.
 func (tx *Tx) InsertResultFiles(id task.ID, project string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -159,13 +159,13 @@ func (rx *Rx) Overlaps(id task.ID, limit int) ([]task.Overlap, error) {
 	})
 }
 
-// MoveResult gives a result another state, and reports whether it still had the
+// MoveResult changes the state of a result, and reports whether it still had the
 // first one.
 func (tx *Tx) MoveResult(id task.ID, from, to task.ResultState) (bool, error) {
 	return tx.changedOne("UPDATE results SET state = ? WHERE id = ? AND state = ?", to, id, from)
 }
 
-// CloseResults gives the open results of a task a final state.
+// CloseResults moves the open results of a task to a final state.
 func (tx *Tx) CloseResults(id task.ID, to task.ResultState) error {
 	return tx.do("UPDATE results SET state = ? WHERE task_id = ? AND state IN ('review', 'accepted')", to, id)
 }

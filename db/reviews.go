@@ -70,7 +70,7 @@ func (tx *Tx) SubmitReviewComments(id task.ID, author string) (int64, error) {
 		tx.Now, id, author)
 }
 
-// MoveReviewComment gives a submitted comment another state.
+// MoveReviewComment changes the state of a submitted comment.
 func (tx *Tx) MoveReviewComment(id task.ID, to task.CommentState) error {
 	return tx.do("UPDATE review_comments SET state = ? WHERE id = ? AND state <> 'draft'", to, id)
 }
@@ -95,7 +95,7 @@ func (rx *Rx) ViewedFiles(id task.ID, person string) (map[string]string, error) 
 	return viewed, err
 }
 
-// SetViewed notes that a person has viewed a file as it is; with the mark "",
+// SetViewed records that a person has viewed a file as it is; with the mark "",
 // that they have not.
 func (tx *Tx) SetViewed(id task.ID, person, path, mark string) error {
 	if mark == "" {

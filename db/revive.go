@@ -183,7 +183,7 @@ func readLastIDs(ctx context.Context, c *sql.DB) (map[string]int64, error) {
 	return given, rows.Err()
 }
 
-// skipIssuedIDs has the next tasks and runs get later ids than those given. Folders of
+// skipIssuedIDs makes the next tasks and runs get later ids than those given. Folders of
 // runs and branches are named by them and outlive a restore: another task or run
 // with the id would work in them.
 func skipIssuedIDs(ctx context.Context, tx *sql.Tx, given map[string]int64) error {
@@ -210,7 +210,7 @@ func skipIssuedIDs(ctx context.Context, tx *sql.Tx, given map[string]int64) erro
 // given between two backups.
 const maxIssuedSinceBackup = 1000
 
-// skipIssuedNumbers has the next claim of a task and the next lease of a run get a number
+// skipIssuedNumbers gives the next claim of a task and the next lease of a run a number
 // that no holder was given since the backup: workers and agents work on while a
 // database is restored, and would pass for the holders of today.
 func skipIssuedNumbers(ctx context.Context, tx *sql.Tx) error {

@@ -151,7 +151,7 @@ func (rx *Rx) AskedSince(taskID task.ID, by string, since task.Time) (n int, old
 	return n, oldest, err
 }
 
-// LeaseLost returns running runs whose lease has run out.
+// LeaseLost returns running runs whose lease has expired.
 func (rx *Rx) LeaseLost() ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r WHERE r.status = 'running' AND r.lease_expires <= ? ORDER BY r.id", rx.Now)
 }
@@ -169,13 +169,13 @@ func (rx *Rx) LastEnd(agent string) (at task.Time, err error) {
 	return at, err
 }
 
-// SetClosing notes when a running run ends that has closed its own task. The
+// SetClosing records when a running run ends that has closed its own task. The
 // first time counts.
 func (tx *Tx) SetClosing(id task.ID, at task.Time) error {
 	return tx.do("UPDATE runs SET closing_at = ? WHERE id = ? AND status = 'running' AND closing_at IS NULL", at, id)
 }
 
-// ClosingDue returns running runs whose time to end has come.
+// ClosingDue returns running runs that are due to end.
 func (rx *Rx) ClosingDue(limit int) ([]*task.Run, error) {
 	return rx.runs("SELECT "+runCols+" FROM runs r INDEXED BY runs_closing WHERE r.status = 'running' "+
 		"AND r.closing_at <= ? ORDER BY r.closing_at LIMIT ?", rx.Now, limit)

@@ -33,7 +33,7 @@ func (rx *Rx) RunMessageCount(run task.ID) (int, error) {
 	return rx.count("SELECT count(*) FROM run_messages WHERE run_id = ?", run)
 }
 
-// DeliverRunMessage notes that the agent got a queued message.
+// DeliverRunMessage records that the agent got a queued message.
 func (tx *Tx) DeliverRunMessage(id task.ID) error {
 	return tx.do("UPDATE run_messages SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL", tx.Now, id)
 }

@@ -195,7 +195,7 @@ func (tx *Tx) SetApproval(r *task.Run, phase task.Phase) (bool, error) {
 		a.Decision, a.By, nullZero(a.At), a.Scope, a.Reason, a.RequestReason)
 }
 
-// SetGrant notes what a reviewer approved for all runs of a task.
+// SetGrant records what a reviewer approved for all runs of a task.
 func (tx *Tx) SetGrant(taskID task.ID, hash, by string, limits task.Limits) error {
 	return tx.do("UPDATE tasks SET grant_hash = ?, grant_by = ?, grant_limits = ? WHERE id = ?", hash, by, asJSON(limits), taskID)
 }
@@ -229,13 +229,13 @@ func (tx *Tx) RequeueRun(r *task.Run) (bool, error) {
  heartbeat_at = NULL, claim_id = 0, pid = 0, pid_start = '', boot_id = ''`)
 }
 
-// SetProcess notes the process of a running run.
+// SetProcess records the process of a running run.
 func (tx *Tx) SetProcess(id task.ID, lease int64, pid int, start, boot string) (bool, error) {
 	return tx.changedOne("UPDATE runs SET pid = ?, pid_start = ?, boot_id = ? WHERE id = ? "+
 		"AND lease = ? AND status = 'running'", pid, start, boot, id, lease)
 }
 
-// SetSession notes the conversation of a running run, and its folder.
+// SetSession records the conversation of a running run, and its folder.
 func (tx *Tx) SetSession(id task.ID, lease int64, session, folder string) (bool, error) {
 	return tx.changedOne("UPDATE runs SET session = ?, folder = ? WHERE id = ? "+
 		"AND lease = ? AND status = 'running'", session, folder, id, lease)
@@ -289,18 +289,18 @@ func (tx *Tx) AddReportedEvents(id task.ID, events, size int) error {
 	return tx.do("UPDATE runs SET told = told + ?, told_bytes = told_bytes + ? WHERE id = ? AND ended_at IS NULL", events, size, id)
 }
 
-// SetFailures notes how many runs of a task failed in a row.
+// SetFailures records how many runs of a task failed in a row.
 func (tx *Tx) SetFailures(taskID task.ID, n int) error {
 	return tx.do("UPDATE tasks SET failures = ? WHERE id = ? AND archived_at IS NULL", n, taskID)
 }
 
-// SaveDefinition keeps the text of a definition that runs.
+// SaveDefinition stores the text of a definition under its hash, unless it is there already.
 func (tx *Tx) SaveDefinition(hash, agent, text string) error {
 	return tx.do("INSERT INTO definitions (hash, agent, text, first_seen) VALUES (?, ?, ?, ?) "+
 		"ON CONFLICT DO NOTHING", hash, agent, text, tx.Now)
 }
 
-// Definition returns the text that was kept under a hash.
+// Definition returns the text of the definition with a hash, "" if it is unknown.
 func (rx *Rx) Definition(hash string) (string, error) {
 	var text string
 	_, err := optional(rx.row("SELECT text FROM definitions WHERE hash = ?", hash).Scan(&text))

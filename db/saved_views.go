@@ -27,12 +27,12 @@ func (rx *Rx) SavedViewNamed(user task.ID, name string, but task.ID) (bool, erro
 	return n > 0, err
 }
 
-// InsertSavedView keeps a view and returns its id.
+// InsertSavedView stores a view and returns its id.
 func (tx *Tx) InsertSavedView(user task.ID, name, path string) (task.ID, error) {
 	return tx.insert("INSERT INTO saved_views (user_id, name, path, created_at) VALUES (?, ?, ?, ?)", user, name, path, tx.Now)
 }
 
-// RenameSavedView gives a view another name.
+// RenameSavedView renames a view.
 func (tx *Tx) RenameSavedView(id task.ID, name string) error {
 	return tx.do("UPDATE saved_views SET name = ? WHERE id = ?", name, id)
 }

@@ -135,7 +135,7 @@ func (rx *Rx) RunTimes(limit int) ([]int64, error) {
 	return collect(rows, err, column[int64])
 }
 
-// Counts is how much the database holds.
+// Counts are the numbers of rows in the database.
 type Counts struct{ Tasks, Archived, Runs, Events int }
 
 // Counts counts rows by their highest ids, and archived tasks by what their
@@ -151,7 +151,7 @@ func (rx *Rx) Counts() (c Counts, err error) {
 	return c, err
 }
 
-// Engine is what keeps the data.
+// Engine is the database that stores the instance.
 type Engine struct {
 	Name  string // such as "PostgreSQL 17.2"; the build has the version of SQLite
 	Bytes int64  // of the database, without its log
@@ -162,7 +162,7 @@ var readEngine = storeSQL{
 	"SELECT 'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())",
 }
 
-// Engine describes what keeps the data.
+// Engine describes the database.
 func (rx *Rx) Engine() (e Engine, err error) {
 	err = rx.row(readEngine.forStore(rx)).Scan(&e.Name, &e.Bytes)
 	return e, err

@@ -25,7 +25,7 @@ func (tx *Tx) UpdateStep(id task.ID, at int, s task.Step) error {
 	return tx.do("UPDATE steps SET title = ?, details = ?, done = ? WHERE task_id = ? AND position = ?", s.Title, s.Details, s.Done, id, at)
 }
 
-// LinkStep notes the subtask of a step.
+// LinkStep records the subtask of a step.
 func (tx *Tx) LinkStep(id task.ID, at int, subtask task.ID) error {
 	return tx.do("UPDATE steps SET subtask_id = ? WHERE task_id = ? AND position = ?", subtask, id, at)
 }
@@ -35,7 +35,7 @@ func (tx *Tx) AddResource(id task.ID, at int, r task.Resource) error {
 	return tx.do("INSERT INTO resources (task_id, position, type, value, label) VALUES (?, ?, ?, ?, ?)", id, at, r.Type, r.Value, r.Label)
 }
 
-// RemoveResource takes one resource off and closes the gap.
+// RemoveResource deletes the resource at a position and closes the gap.
 func (tx *Tx) RemoveResource(id task.ID, at int) error {
 	if err := tx.do("DELETE FROM resources WHERE task_id = ? AND position = ?", id, at); err != nil {
 		return err

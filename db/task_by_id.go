@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// TasksByID returns those of the tasks that there are, as cards, in the order
+// TasksByID returns the tasks that exist, as cards, in the order
 // given.
 func (rx *Rx) TasksByID(ids []task.ID) ([]*task.Task, error) {
 	return rx.tasks("SELECT "+taskCard+" FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key",
@@ -19,7 +19,7 @@ func (rx *Rx) CountDescendants(ids []task.ID) (int, error) {
  AND t.id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))`, jsonIDs(ids))
 }
 
-// jsonIDs is a list of ids for json_each, as the numbers that SQL compares; the
+// jsonIDs encodes ids for json_each, as the numbers that SQL compares; the
 // JSON of a task.ID is a string.
 func jsonIDs(ids []task.ID) string {
 	list := make([]int64, len(ids))

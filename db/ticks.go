@@ -21,12 +21,12 @@ type Skip struct {
 	Reason, Detail string
 }
 
-// BeginTick notes the start of a round.
+// BeginTick records the start of a round.
 func (tx *Tx) BeginTick(cause string) (task.ID, error) {
 	return tx.insert("INSERT INTO ticks (at, cause) VALUES (?, ?)", tx.Now, cause)
 }
 
-// EndTick notes the end of a round and drops receipts of earlier ones.
+// EndTick records the end of a round and drops receipts of earlier ones.
 func (tx *Tx) EndTick(id task.ID, queued, skipped int) error {
 	if err := tx.do("UPDATE ticks SET queued = ?, skipped = ?, ended = ? WHERE id = ?", queued, skipped, tx.Now, id); err != nil {
 		return err

@@ -20,7 +20,7 @@ func scanListed(r rowScanner) (t task.Token, err error) {
 	return t, err
 }
 
-// InsertToken keeps a token under the SHA-256 of its secret.
+// InsertToken stores a token under the SHA-256 of its secret.
 func (tx *Tx) InsertToken(t task.Token, hash []byte) (task.ID, error) {
 	return tx.insert("INSERT INTO tokens (hash, hint, name, scope, agent, user_id, run_id, created_by, created_at, expires_at) "+
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// delegations has a run delegate twice, and follows, ends and stops the delegated runs.
+// delegations makes a run delegate twice, and follows, ends and stops the delegated runs.
 func delegations(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	for { // end everything else first
@@ -67,7 +67,7 @@ func delegations(t *testing.T, s *service.Service) {
 	conversation(t, s)
 }
 
-// conversation has a run end its turn, and a comment wake the agent again.
+// conversation makes a run end its turn, and a comment wake the agent again.
 func conversation(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	tk := must(s.CreateTask(ctx, admin, task.New{Title: "Talk", Owner: "coder", NoStart: true}))

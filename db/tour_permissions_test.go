@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// permissions has a run request permission for two tool calls.
+// permissions makes a run request permission for two tool calls.
 func permissions(t *testing.T, s *service.Service, st *service.Start) {
 	ctx := context.Background()
 	for range 2 {

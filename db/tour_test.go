@@ -176,7 +176,7 @@ func openTexts(t *testing.T, s *service.Service) {
 	must(s.CancelTask(ctx, admin, a.ID, "x"))
 }
 
-// waits has a task wait for two others; one is completed, the other canceled.
+// waits makes a task wait for two others; one is completed, the other canceled.
 func waits(t *testing.T, s *service.Service) {
 	ctx := context.Background()
 	a, b := create(t, s, admin, task.New{NoStart: true}), create(t, s, admin, task.New{NoStart: true})

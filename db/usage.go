@@ -4,7 +4,7 @@ import (
 	"taskyard/task"
 )
 
-// SetUsage notes what a running run has used so far and counts the difference
+// SetUsage records what a running run has used so far and counts the difference
 // to r.Usage as used today.
 func (tx *Tx) SetUsage(r *task.Run, now task.Usage) error {
 	if err := tx.do("UPDATE runs SET usage = ? WHERE id = ? AND lease = ? AND status = 'running'", asJSON(now), r.ID, r.Lease); err != nil {

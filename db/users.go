@@ -47,7 +47,7 @@ func (rx *Rx) OtherReviewers(name string) (int, error) {
 	return rx.count("SELECT count(*) FROM users WHERE role IN ('reviewer', 'admin') AND disabled_at IS NULL AND name <> ?", name)
 }
 
-// SetRole gives a person a role.
+// SetRole sets the role of a person.
 func (tx *Tx) SetRole(id task.ID, role task.Role) error {
 	return tx.do("UPDATE users SET role = ? WHERE id = ?", role, id)
 }
@@ -66,7 +66,7 @@ func (tx *Tx) SetDisabled(id task.ID, disabled bool) error {
 	return tx.do("UPDATE users SET disabled_at = ? WHERE id = ?", at, id)
 }
 
-// NoteSignIn notes that a person signed in.
+// NoteSignIn records that a person signed in.
 func (tx *Tx) NoteSignIn(id task.ID) error {
 	return tx.do("UPDATE users SET last_seen_at = ? WHERE id = ?", tx.Now, id)
 }
@@ -84,7 +84,7 @@ func (rx *Rx) KnownAddress(user task.ID, address string) (bool, error) {
 	return n > 0, err
 }
 
-// RememberAddress notes that a person signed in from an address.
+// RememberAddress records that a person signed in from an address.
 func (tx *Tx) RememberAddress(user task.ID, address string) error {
 	err := tx.do("INSERT INTO known_addresses (user_id, address, seen_at) VALUES (?, ?, ?) "+
 		"ON CONFLICT (user_id, address) DO UPDATE SET seen_at = excluded.seen_at", user, address, tx.Now)

@@ -36,7 +36,7 @@ func statInode(path string) (inode, uint64, error) {
 	}
 }
 
-// identify notes which files the connections have open.
+// identify records which files the connections have open.
 func (d *DB) identify() error {
 	for i, suffix := range watched {
 		id, _, err := statInode(d.path + suffix)

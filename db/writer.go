@@ -30,7 +30,7 @@ type Tx struct {
 	w       *writer
 }
 
-// After has fn called once this write is committed, before Write returns,
+// After calls fn once this write is committed, before Write returns,
 // from the caller's goroutine.
 func (tx *Tx) After(fn func()) { tx.after = append(tx.after, fn) }
 

@@ -47,7 +47,7 @@ func (s *Service) syncAgents(ctx context.Context, folder bool) error {
 	}
 	s.agentFiles.mu.Lock()
 	defer s.agentFiles.mu.Unlock()
-	ctx = WithIdempotency(ctx, nil) // a change of a folder is no part of a request
+	ctx = WithIdempotency(ctx, nil) // a change of a folder is not part of a request
 	for range syncTries {
 		done, err := s.syncOnce(ctx, folder)
 		if done || err != nil {
@@ -204,7 +204,7 @@ func (x *agentSync) setBase(id, hash string) {
 	x.base[id] = hash
 }
 
-// writeToFolder gives the folder what the database has.
+// writeToFolder writes the definitions of the database to the folder.
 func (x *agentSync) writeToFolder(ctx context.Context, id string, keep bool) error {
 	stored := x.stored[id]
 	var text *string

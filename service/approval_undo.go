@@ -18,7 +18,7 @@ func checkUndoWindow(d time.Duration) error {
 	return nil
 }
 
-// setPendingDecision notes a decision that takes effect when it can no longer be
+// setPendingDecision records a decision that takes effect when it can no longer be
 // undone. It is only in the database, so a crash neither loses it nor has it take
 // effect early.
 func (tx *txn) setPendingDecision(r *task.Run, h task.PendingDecision, undo time.Duration) (*task.Run, error) {
@@ -99,7 +99,7 @@ func waitsForReviewer(r *task.Run) bool {
 	return r.State() == task.State{Status: task.RunPending, Phase: task.PhaseApproval}
 }
 
-// dropPendingDecision has a run wait for a reviewer again.
+// dropPendingDecision makes a run wait for a reviewer again.
 func (tx *txn) dropPendingDecision(r *task.Run, c changes) error {
 	if ok, err := tx.SetPendingDecision(r, nil); err != nil || !ok {
 		return errorOrEnded(r, err)

@@ -137,7 +137,7 @@ func (s *Service) checkThrottle(keys ...throttleKey) error {
 	return e
 }
 
-// recordSignIn notes when and from where a person signed in.
+// recordSignIn records when and from where a person signed in.
 func (tx *txn) recordSignIn(id task.ID, addr string) error {
 	if err := tx.NoteSignIn(id); err != nil {
 		return err

@@ -20,7 +20,7 @@ const (
 	minEntropy  = 50 // bits
 )
 
-// checkPassword notes why a password is not good enough. about are words that
+// checkPassword reports why a password is not good enough. about are words that
 // somebody would try first, such as the person's name: they count for nothing.
 func checkPassword(p *task.Problems, password string, about ...string) {
 	if !p.CheckText("password", password, maxPassword) {

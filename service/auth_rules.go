@@ -228,7 +228,7 @@ func (tx *txn) renew(tk *task.Task) error {
 	return tx.Renew(tk.ID, tx.s.config().Lease)
 }
 
-// recordRunTask notes what the caller's run created or, with a claim, claimed: its
+// recordRunTask records what the caller's run created or, with a claim, claimed: its
 // token may change that.
 func (tx *txn) recordRunTask(id task.ID, claim int64) error {
 	if tx.actor.RunID == 0 {

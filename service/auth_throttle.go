@@ -12,7 +12,7 @@ import (
 	"taskyard/task"
 )
 
-// throttle slows those who guess. It counts failures by key; those of a key
+// throttle slows down guessing. It counts failures by key; those of a key
 // decay, and while too many are left, each further try must wait twice as long
 // as the last. It is safe for concurrent use, and its memory is bounded.
 type throttle struct {
@@ -65,7 +65,7 @@ func (f failCount) left(kind throttleKind, now task.Time) float64 {
 
 func newThrottle() *throttle { return &throttle{fails: map[throttleKey]failCount{}} }
 
-// signInKeys are those of a try to sign in. At an address that the account has
+// signInKeys returns the keys of an attempt to sign in. At an address that the account has
 // signed in from nothing else counts than what was tried there at that account.
 func signInKeys(name, addr string, known bool) []throttleKey {
 	account := strings.ToLower(task.ClipChars(task.CleanText(name), maxUserName))

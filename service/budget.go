@@ -58,7 +58,7 @@ func (tx *txn) withinBudget(agents []string) (list []string, until task.Time, er
 	return list, until, nil
 }
 
-// recordUsage notes what lines of its transcript tell of a running run's use, and
+// recordUsage records what lines of its transcript tell of a running run's use, and
 // ends it when that is over one of its limits, or over a budget of the day.
 func (tx *txn) recordUsage(r *task.Run, lines []task.Message) error {
 	now := r.Usage

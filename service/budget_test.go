@@ -9,7 +9,7 @@ import (
 	"taskyard/task"
 )
 
-// reportUsage has a run report tokens and dollars.
+// reportUsage makes a run report tokens and dollars.
 func (inst *instance) reportUsage(st *Start, tokens int, cost float64) {
 	inst.t.Helper()
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{

@@ -140,7 +140,7 @@ var nonFreeingEvents = map[string]bool{
 	task.EvAgentPaused: true, task.EvInstancePaused: true,
 }
 
-// noteFreed notes whose queue may hold a free task after an event.
+// noteFreed records whose queue may hold a free task after an event.
 func (tx *txn) noteFreed(kind, agent string) {
 	if !nonFreeingEvents[kind] && (agent != "" || kind == task.EvInstanceResumed) {
 		tx.signals.Freed = append(tx.signals.Freed, agent)

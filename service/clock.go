@@ -43,7 +43,7 @@ const (
 	clockKey        = "clock" // of the settings: the last look and all gaps, in ms
 )
 
-// CheckClock notes that the server runs, and after a gap moves what is due by as
+// CheckClock records that the server runs, and after a gap moves what is due by as
 // much: leases and claims in both directions, so that their holders keep the
 // time that they had left; after a clock that was set back all other due
 // times, so that a retry due in 30 s stays due in 30 s. The first look of a

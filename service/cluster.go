@@ -44,7 +44,7 @@ func (s *Service) Join(ctx context.Context, this task.Server) error {
 	return s.CheckClock(ctx)
 }
 
-// Follow hears what the other servers change, and stops the runs of this one in
+// Follow receives the changes of the other servers, and stops the runs of this one in
 // time when it is cut off from the database. It returns when ctx ends.
 func (s *Service) Follow(ctx context.Context) {
 	if s.cluster.self.Load() == nil {
@@ -167,7 +167,7 @@ func (s *Service) FormKey(ctx context.Context) ([]byte, error) {
 	return []byte(key), err
 }
 
-// BeginStop notes that this server is about to stop, which health checks show
+// BeginStop records that this server is about to stop, which health checks show
 // from then on, and reports whether others are there to answer in its place.
 func (s *Service) BeginStop(ctx context.Context) (others bool) {
 	s.cluster.stopping.Store(true)
@@ -207,7 +207,7 @@ func (s *Service) Servers(ctx context.Context) ([]task.Server, error) {
 	return list, err
 }
 
-// beat notes in the database that this server lives, and learns whether it
+// beat records in the database that this server lives, and learns whether it
 // leads. A gap is a time in which no server could: what is due is moved by it.
 func (s *Service) beat(ctx context.Context, this task.Server) error {
 	var at time.Time // by the clock of this process

@@ -8,7 +8,7 @@ import (
 	"taskyard/task"
 )
 
-// delegator is who delegates: from within a run or not, with what it may give.
+// delegator is the caller who delegates: from within a run or not, with what it may give.
 type delegator struct {
 	run       *task.Run  // nil outside a run
 	parent    *task.Task // whole; nil: what is delegated has no parent

@@ -39,7 +39,7 @@ const (
 	helperText   = 160 // bytes of a description
 )
 
-// delegation tells an agent that may delegate to whom.
+// delegation tells an agent to whom it may delegate.
 func (w *partWriter) delegation(helpers []task.Agent) {
 	if len(helpers) == 0 {
 		return

@@ -182,7 +182,7 @@ func (s *Service) Children(ctx context.Context, a task.Actor, run task.ID) ([]*t
 	})
 }
 
-// StopDelegated gives a delegation up: its task is canceled with all below
+// StopDelegated cancels a delegation: its task is canceled with all below
 // it, and their processes are stopped. Errors as DelegatedRun; it has ended.
 func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, reason string) (task.Delegated, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {

@@ -221,7 +221,7 @@ func (tx *txn) restartReview(tk *task.Task, checks bool) error {
 	return tx.sendBack(tk, "The checks of this task have changed: complete it again, so that they run.", "its checks changed")
 }
 
-// bindOwner has the definition of an owner bind a task that an agent gives
+// bindOwner makes the definition of an owner bind a task that an agent gives
 // away: else it would get rid of checks by handing the task over.
 func (tx *txn) bindOwner(tk *task.Task) error {
 	def, _ := tx.s.agents.Agent(tk.Owner)

@@ -268,7 +268,7 @@ func (inst *instance) start() *Start {
 	return st
 }
 
-// runTask has maya start a run of a task, which must be next, and marks it as working.
+// runTask makes maya start a run of a task, which must be next, and marks it as working.
 func (inst *instance) runTask(id task.ID) *Start {
 	inst.t.Helper()
 	r := must(inst.s.RunNow(inst.ctx(), maya, id))

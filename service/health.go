@@ -65,5 +65,5 @@ func (s *Service) HealthProblems(ctx context.Context) map[string]string {
 	return found
 }
 
-// Free is the room on the disk of the database, in bytes.
+// Free returns the free space on the disk of the database, in bytes.
 func (s *Service) Free() (uint64, error) { return s.db.Free() }

@@ -53,7 +53,7 @@ func checkHistory(f task.HistoryFilter) error {
 	return nil
 }
 
-// EachHistory gives all archived tasks of a filter to fn, in the order of
+// EachHistory calls fn with each archived task of a filter, in the order of
 // History, about 200 at a time; Limit and Before of the filter do not count.
 // It ends with the first error of fn.
 func (s *Service) EachHistory(ctx context.Context, a task.Actor, f task.HistoryFilter, fn func([]*task.Task) error) error {

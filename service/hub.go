@@ -10,13 +10,13 @@ import (
 	"taskyard/task"
 )
 
-// broadcast wakes all who listen.
+// broadcast wakes all listeners.
 type broadcast struct {
 	mu sync.Mutex
 	c  chan struct{} // nil: nobody listens
 }
 
-// listen returns what the next ring closes.
+// listen returns a channel that the next signal closes.
 func (b *broadcast) listen() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,7 +25,7 @@ type idemKey struct{}
 
 const idempotencyLife = 24 * time.Hour
 
-// WithIdempotency gives the next write of ctx a key.
+// WithIdempotency sets the idempotency key of the next write of ctx.
 func WithIdempotency(ctx context.Context, i *Idempotency) context.Context {
 	return context.WithValue(ctx, idemKey{}, i)
 }
@@ -45,7 +45,7 @@ func (i *Idempotency) firstWrite() *Idempotency {
 }
 
 // answered returns the stored answer to the request of ctx, if there is one, for
-// what has to be known before the write. Error: the key is that of another request.
+// what has to be known before the write. Error: the key belongs to another request.
 func answered[T any](ctx context.Context, s *Service) (out T, ok bool, err error) {
 	i := idempotencyFromContext(ctx)
 	if i == nil {

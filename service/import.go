@@ -55,7 +55,7 @@ type importer struct {
 	out  Imported
 }
 
-// number gives every task its id: its own, or the next ones in the order in
+// number assigns every task its id: its own, or the next ones in the order in
 // which the tasks were made, which is the order of queues.
 func (w *importer) number() error {
 	last, err := w.LastTaskID()

@@ -25,7 +25,7 @@ func (s *Service) Inbox(ctx context.Context, a task.Actor) (b task.Inbox, err er
 	return b, err
 }
 
-// AcknowledgeNotice takes a notice out of the inbox, also that of an archived
+// AcknowledgeNotice removes a notice from the inbox, also that of an archived
 // task. Acknowledging twice is not an error. Errors: not a person, no such notice.
 func (s *Service) AcknowledgeNotice(ctx context.Context, a task.Actor, message task.ID) (task.Message, error) {
 	if err := s.allowed(a, task.Person); err != nil {
@@ -159,7 +159,7 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 	return err
 }
 
-// inboxIf notes that the inbox changes with this transaction.
+// inboxIf records that the inbox changes with this transaction.
 func (tx *txn) inboxIf(changes bool) {
 	if changes {
 		tx.signals.Topics = append(tx.signals.Topics, "inbox")

@@ -268,7 +268,7 @@ func mergeMessage(tk *task.Task, r *task.Result) string {
 	return text
 }
 
-// mergeWaits has a merge tried again later, and says why. It keeps the commits of
+// mergeWaits delays a merge until later, and records why. It keeps the commits of
 // one whose target has moved, or may have: its task is not canceled any more.
 func (s *Service) mergeWaits(ctx context.Context, m *task.MergeEntry, why error) error {
 	if ctx.Err() != nil {

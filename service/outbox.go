@@ -26,7 +26,7 @@ const (
 	maxOutBatch = 200 // lines that one message sums up
 )
 
-// enqueueNotification notes that something came to wait for a person: it is counted, and sent
+// enqueueNotification records that something came to wait for a person: it is counted, and sent
 // to the external services that asked for its kind, after the commit. What is
 // "asks: North or south?", without the task.
 func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent string, run task.ID, what string) error {
@@ -94,7 +94,7 @@ func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outg
 	return list, next, err
 }
 
-// OutgoingSent takes lines out of the outbox: the external service has them.
+// OutgoingSent removes lines that were sent from the outbox.
 func (s *Service) OutgoingSent(ctx context.Context, list []task.Outgoing) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		for _, o := range list {
@@ -106,7 +106,7 @@ func (s *Service) OutgoingSent(ctx context.Context, list []task.Outgoing) error 
 	})
 }
 
-// OutgoingFailed notes a try that failed: each line is tried again after wait(tries),
+// OutgoingFailed records a failed attempt: each line is tried again after wait(tries),
 // and dropped when that is negative. It returns how many were dropped.
 func (s *Service) OutgoingFailed(ctx context.Context, list []task.Outgoing, wait func(tries int) time.Duration) (int, error) {
 	return mutate(ctx, s, task.SystemActor, func(tx *txn) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"taskyard/task"
 )
 
-// requestPermission has a started run request permission for a tool call.
+// requestPermission makes a started run request permission for a tool call.
 func (inst *instance) requestPermission(st *Start, tool string) *task.Permission {
 	inst.t.Helper()
 	return must(inst.s.AskPermission(inst.ctx(), st.Run.ID, st.Run.Lease,

@@ -306,7 +306,7 @@ func (s *Service) ViewedFiles(ctx context.Context, a task.Actor, id task.ID) (ma
 	return readTask(ctx, s, a, id, func(rx *db.Rx) (map[string]string, error) { return rx.ViewedFiles(id, a.Name) })
 }
 
-// SetViewed notes that the caller has viewed a file as it is, by the mark that
+// SetViewed records that the caller has viewed a file as it is, by the mark that
 // the page shows; with the mark "" that they have not. Errors: not a person,
 // overlong path or mark.
 func (s *Service) SetViewed(ctx context.Context, a task.Actor, id task.ID, file, mark string) error {

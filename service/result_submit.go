@@ -111,7 +111,7 @@ func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
 	return p, nil
 }
 
-// submit has the checks of a completion run and its result written, and waits
+// submit runs the checks of a completion and writes its result, and waits
 // for that at most task.MaxWait: checks may take an hour, and no connection is
 // held so long. The same call made again waits on, or gets what came out
 // meanwhile. Error: the checks are still running.

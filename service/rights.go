@@ -114,7 +114,7 @@ func isOwnText(h task.Contribution, def task.Agent) bool {
 	return h.Actor == def.ID && h.AllRights && h.Part != task.PartCreated && h.Part != task.PartStarted && h.Part != task.PartOwner
 }
 
-// narrow takes away from a run what those lack who brought it about, and says
+// narrow removes from a run the rights that those who caused it lack, and returns
 // why, "" when nothing was taken away.
 func (s *Service) narrow(r *task.Run, def task.Agent, contributions []task.Contribution) string {
 	ask := task.Ask{Bounds: true}
@@ -262,7 +262,7 @@ func (tx *txn) reportsUpward(tk *task.Task) (bool, error) {
 	return at == above, err
 }
 
-// recordComment notes a comment of an agent, unless it is a report from below.
+// recordComment records a comment of an agent, unless it is a report from below.
 func (tx *txn) recordComment(tk *task.Task) error {
 	if !tx.actor.IsAgent() {
 		return nil
@@ -299,7 +299,7 @@ func (tx *txn) treeBound(deeper int) (*task.Bound, error) {
 	}}, nil
 }
 
-// bindHandOver has a task that the caller's run hands over stay in the run's
+// bindHandOver makes a task that the caller's run hands over stay in the run's
 // tree; a person's choice lifts that.
 func (tx *txn) bindHandOver(tk *task.Task) error {
 	if tx.actor.RunID == 0 {

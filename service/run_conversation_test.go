@@ -12,7 +12,7 @@ import (
 // converse gives the tests a runner that continues conversations.
 var converse = script(Runner{Converses: true})
 
-// askAndEnd has a run report text, call a tool and ask a question, and ends it.
+// askAndEnd makes a run report text, call a tool and ask a question, and ends it.
 func (inst *instance) askAndEnd(st *Start, id task.ID) {
 	inst.t.Helper()
 	ok(inst.t, inst.s.AppendTranscript(inst.ctx(), st.Run.ID, st.Run.Lease, []task.Message{

@@ -136,7 +136,7 @@ func (tx *txn) createRun(tk *task.Task, def task.Agent, n newRun) (task.ID, erro
 	return r.ID, tx.runEvent(task.EvRunCreated, r, c)
 }
 
-// keepServers has new runs executed where the folders of their tasks are.
+// keepServers assigns new runs to the servers that have the folders of their tasks.
 func (tx *txn) keepServers(runs ...task.ID) error {
 	if tx.s.serverID() == "" {
 		return nil
@@ -458,7 +458,7 @@ func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 	return tx.cancelDelegated(r, to, e.reason)
 }
 
-// noteFreedForOwner notes whose queue the end of a run gives its task back to: a
+// noteFreedForOwner records whose queue the end of a run gives its task back to: a
 // run that has handed its task over ends after that.
 func (tx *txn) noteFreedForOwner(r *task.Run) error {
 	tk, err := tx.TaskBare(r.TaskID)

@@ -295,7 +295,7 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 	return &Start{Run: started, Spec: spec, Agent: def, Token: d.secret}, err
 }
 
-// RegisterStop has cancel called when the run must stop. The caller removes
+// RegisterStop makes the service call cancel when the run must stop. The caller removes
 // it with UnregisterStop once the run's processes have exited.
 func (s *Service) RegisterStop(run task.ID, cancel context.CancelCauseFunc) {
 	s.stops.Store(run, cancel)
@@ -349,7 +349,7 @@ func (tx *txn) enterPhaseLive(r *task.Run, phase task.Phase) error {
 	return tx.enterPhase(r, phase)
 }
 
-// RunCondensing notes that the agent of a run ended well and its summary is
+// RunCondensing records that the agent of a run ended well and its summary is
 // being made. Error: stale lease.
 func (s *Service) RunCondensing(ctx context.Context, id task.ID, lease int64) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {

@@ -105,7 +105,7 @@ func (s *Service) QueuedRunMessages(ctx context.Context, id task.ID, lease int64
 	})
 }
 
-// DeliverRunMessage notes that the agent of a run gets a message, and adds it
+// DeliverRunMessage records that the agent of a run gets a message, and adds it
 // to the transcript. It may be repeated. Errors: stale lease, no such message.
 func (s *Service) DeliverRunMessage(ctx context.Context, id task.ID, lease int64, message task.ID) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {

@@ -308,7 +308,7 @@ func (tx *txn) runPlace(tk *task.Task, parent *task.Run) (spec task.Spec, err er
 	return spec, err
 }
 
-// shareWorkspace has a run work in the folder of its parent, which it may only
+// shareWorkspace makes a run work in the folder of its parent, which it may only
 // read unless both may write, or on a branch from the worktree of its parent.
 func shareWorkspace(spec *task.Spec, parent *task.Run) {
 	_, tree := task.ParseWorktree(spec.Workspace)

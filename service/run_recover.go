@@ -99,7 +99,7 @@ func (s *Service) LoseLate(ctx context.Context, r *task.Run, reason string) erro
 	})
 }
 
-// RunSession notes the conversation of a run's program and the folder that
+// RunSession records the conversation of a run's program and the folder that
 // holds it, for the next start to continue from should this one be cut. Error:
 // stale lease.
 func (s *Service) RunSession(ctx context.Context, id task.ID, lease int64, session, folder string) error {

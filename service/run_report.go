@@ -52,7 +52,7 @@ func (tx *txn) reportedRunning(id task.ID, h task.LeaseRef) (*task.Run, error) {
 	return r, err
 }
 
-// ReportWorking notes that the program of a run has its prompt. It may be
+// ReportWorking records that the program of a run has its prompt. It may be
 // repeated. Errors: may not report, stale lease.
 func (s *Service) ReportWorking(ctx context.Context, a task.Actor, id task.ID, h task.LeaseRef) error {
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
@@ -133,7 +133,7 @@ func (s *Service) alive(ctx context.Context, a task.Actor, id task.ID, h task.Le
 	})
 }
 
-// listenForStop has cancel called when the run is stopped. Of two heartbeats
+// listenForStop calls cancel when the run is stopped. Of two heartbeats
 // at a time the later one hears it; a run of this process is left alone, for
 // only workers listen. The returned function ends it.
 func (s *Service) listenForStop(run task.ID, cancel context.CancelCauseFunc) (forget func()) {

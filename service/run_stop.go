@@ -25,7 +25,7 @@ func stopCause(text string) error {
 	return ErrStopCanceled
 }
 
-// stopRun has the program of a run stopped once the transaction is committed,
+// stopRun stops the program of a run once the transaction is committed,
 // on whichever server it is.
 func (tx *txn) stopRun(run task.ID, cause error) {
 	tx.signals.Stops = append(tx.signals.Stops, task.Stop{Run: run, Cause: cause.Error()})

@@ -73,7 +73,7 @@ func (s *Service) waitsElsewhere(rx *db.Rx, run task.ID) (map[string]task.Time, 
 	return others, err
 }
 
-// beginWait notes that a call of a run waits for what the run delegated. end
+// beginWait records that a call of a run waits for what the run delegated. end
 // adds the time to what the run has waited.
 func (s *Service) beginWait(run task.ID) (end func()) {
 	ctx := context.Background()
@@ -140,7 +140,7 @@ func (tx *txn) shareWait(run task.ID) (task.Time, error) {
 	return until, tx.SetRunWaits(run, waits)
 }
 
-// notifyWaits has those look again who want to know whether runs wait.
+// notifyWaits wakes everyone who watches whether these runs wait.
 func (s *Service) notifyWaits(runs []task.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

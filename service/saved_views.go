@@ -48,7 +48,7 @@ func (s *Service) SaveView(ctx context.Context, a task.Actor, name, path string)
 	})
 }
 
-// RenameView gives one of the person's views another name. Errors: no such
+// RenameView renames one of the person's views. Errors: no such
 // view, blank, overlong or taken name.
 func (s *Service) RenameView(ctx context.Context, a task.Actor, id task.ID, name string) (task.SavedView, error) {
 	name = strings.TrimSpace(name)

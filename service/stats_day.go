@@ -100,7 +100,7 @@ func (p *pastHours) since(rx *db.Rx, from task.Time) ([]task.StatRow, error) {
 	return slices.Concat(past, now), err
 }
 
-// forget has the hours read again: a transaction changed past ones.
+// forget drops the cached hours, because a transaction changed past ones.
 func (p *pastHours) forget() {
 	p.mu.Lock()
 	p.until = 0

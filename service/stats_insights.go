@@ -153,7 +153,7 @@ func byUse(a, b *task.StatRow) int {
 		cmp.Compare(b.Runs()+b.Created, a.Runs()+a.Created), cmp.Compare(a.Agent+a.Model+a.Project, b.Agent+b.Model+b.Project))
 }
 
-// measured notes the length of a queue at a moment: of a day, the longest.
+// measured records the length of a queue at a moment: of a day, the longest.
 func (in *insights) measured(at task.Time, d task.Depth) {
 	i := task.CalendarIndex(in.starts, at)
 	if i < 0 {

@@ -90,7 +90,7 @@ func (s *Service) MoveStep(ctx context.Context, a task.Actor, id task.ID, from, 
 	})
 }
 
-// RemoveStep takes one step out of the plan. The event keeps all of it, so
+// RemoveStep removes one step from the plan. The event keeps all of it, so
 // that it can be put back. Errors: index out of range, linked (409), stale.
 func (s *Service) RemoveStep(ctx context.Context, a task.Actor, id task.ID, at int, seen task.StepSeen) (*task.Task, error) {
 	return s.replan(ctx, a, id, func(_ *txn, tk *task.Task) ([]task.Step, string, changes, error) {

@@ -279,7 +279,7 @@ func (s *Service) AddResource(ctx context.Context, a task.Actor, id task.ID, r t
 	})
 }
 
-// RemoveResource takes off the resource at a 0-based index.
+// RemoveResource removes the resource at a 0-based index.
 func (s *Service) RemoveResource(ctx context.Context, a task.Actor, id task.ID, at int) (*task.Task, error) {
 	if err := s.allowedOwn(a, task.Write); err != nil {
 		return nil, err

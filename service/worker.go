@@ -57,7 +57,7 @@ func (c *workerRegistry) forgetOldest() {
 	delete(c.workers, oldest)
 }
 
-// heartbeat notes a heartbeat of those who use a token.
+// heartbeat records a heartbeat of the workers that use a token.
 func (c *workerRegistry) heartbeat(token task.ID, now task.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +223,7 @@ func (s *Service) LeaseRun(ctx context.Context, a task.Actor, ask task.WorkerAsk
 	}
 }
 
-// deliver gives a started run to its worker, or back when that is gone.
+// deliver hands a started run to its worker, or queues it again if the worker has left.
 func (s *Service) deliver(ctx context.Context, a task.Actor, start *Start) (*task.Leased, error) {
 	r := start.Run
 	if ctx.Err() != nil {

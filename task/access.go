@@ -66,7 +66,7 @@ const System = "system"
 // files.
 const Importer = "import"
 
-// Actor is who calls: an agent, a person, or Taskyard itself.
+// Actor is the caller: an agent, a person, or Taskyard itself.
 type Actor struct {
 	Name    string // "coder", "user:maya" or "system"
 	Role    Role
@@ -90,7 +90,7 @@ func (a Actor) IsAgent() bool { return a.Role == RoleAgent }
 // May reports whether the caller has the permission.
 func (a Actor) May(p Perm) bool { return a.Role.May(p) }
 
-// CheckPerm refuses the caller what needs the permission, and says who may.
+// CheckPerm returns an error that names who may, if the caller lacks the permission.
 func (a Actor) CheckPerm(p Perm) *Error {
 	var roles []string
 	scope := ""

@@ -51,7 +51,7 @@ func (h Contribution) Merge(with Contribution) Contribution {
 	return h
 }
 
-// Missing says what rights have that by has not, to follow a name: "who lacks
+// Missing describes the rights that r has and by lacks, to follow a name: "who lacks
 // bash"; "" when nothing.
 func (r Rights) Missing(by Rights) string {
 	var list []string

@@ -72,7 +72,7 @@ const (
 	PhaseHandedOn Phase = "handed_on" // the task waits for another run or agent
 )
 
-// AgentType is an agent as those see it who may delegate to it.
+// AgentType describes an agent to the callers that may delegate to it.
 type AgentType struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description"`

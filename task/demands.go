@@ -77,7 +77,7 @@ func (c Check) Text() string {
 	return text
 }
 
-// Text says who must accept by the policy, such as "2 votes from maya".
+// Text returns who must accept by the policy, such as "2 votes from maya".
 func (r *Review) Text() string {
 	if r == nil || r.Approvals == 0 {
 		return "none"
@@ -92,7 +92,7 @@ func (r *Review) Text() string {
 	return text
 }
 
-// Voters names whose votes count: "maya, rita or any admin", "" for every reviewer.
+// Voters returns whose votes count: "maya, rita or any admin", "" for every reviewer.
 func (r *Review) Voters() string {
 	names := make([]string, len(r.From))
 	for i, s := range r.From {

@@ -269,7 +269,7 @@ type Problems struct {
 	more int
 }
 
-// Add notes a wrong field.
+// Add adds a problem with a field.
 func (p *Problems) Add(field, format string, args ...any) {
 	if len(p.list) == MaxProblems {
 		p.more++

@@ -115,7 +115,7 @@ const (
 	EvSettings        = "settings.changed"
 )
 
-// openNouns are the nouns whose events everybody may read who may read tasks.
+// openNouns are the nouns whose events everyone who may read tasks may read.
 // The events of all others (user, token, access, preference, view, settings, and those
 // that are yet to come) tell about people, their sign-ins and addresses.
 var openNouns = []string{"task", "run", "todo", "scheduler", InstanceNoun, "agent", "project", "result", "merge"}

@@ -110,7 +110,7 @@ func (m *Message) CallFailed() bool {
 	return false
 }
 
-// looksLikeError reports whether a line of a program's output tells of an error.
+// looksLikeError reports whether a line of a program's output describes an error.
 func looksLikeError(line string) bool {
 	return errorLine().MatchString(line) && !successLine().MatchString(line)
 }

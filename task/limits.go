@@ -47,7 +47,7 @@ func ValidAgentID(s string) bool { return agentID().MatchString(s) }
 // its pages would be those of the agents themselves.
 func ReservedAgentID(s string) bool { return s == "new" || s == "reload" }
 
-// CheckText notes text that is not UTF-8, holds NUL, or is over max bytes.
+// CheckText reports text that is not UTF-8, holds NUL, or is over max bytes.
 func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	switch {
 	case !utf8.ValidString(s):
@@ -68,7 +68,7 @@ func isBlank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
-// CheckLine notes a one-line text that is blank or over max characters.
+// CheckLine reports a one-line text that is blank or over max characters.
 func (p *Problems) CheckLine(field, s string, maxChars int) {
 	if !p.CheckText(field, s, len(s)) { // its length is counted in characters
 		return
@@ -83,14 +83,14 @@ func (p *Problems) CheckLine(field, s string, maxChars int) {
 	}
 }
 
-// CheckComment notes a blank or overlong comment.
+// CheckComment reports a blank or overlong comment.
 func (p *Problems) CheckComment(field, s string) {
 	if p.CheckText(field, s, MaxText) && isBlank(s) {
 		p.Add(field, "must not be blank")
 	}
 }
 
-// CheckSteps notes every wrong step; prefix is the field's name.
+// CheckSteps reports every wrong step; prefix is the field's name.
 func (p *Problems) CheckSteps(prefix string, steps []Step) {
 	if len(steps) > MaxSteps {
 		p.Add(prefix, "must be at most %d steps, is %d", MaxSteps, len(steps))
@@ -116,7 +116,7 @@ func TextBytes(description string, steps []Step) int {
 	return n
 }
 
-// CheckTaskText notes a task whose description and steps are over MaxTaskText.
+// CheckTaskText reports a task whose description and steps are over MaxTaskText.
 // now and had are the bytes with and without the change (0 for a new task):
 // what is over the limit from earlier may still be shortened.
 func (p *Problems) CheckTaskText(field string, now, before int) {
@@ -125,7 +125,7 @@ func (p *Problems) CheckTaskText(field string, now, before int) {
 	}
 }
 
-// CheckResources notes every wrong resource; prefix is the field's name.
+// CheckResources reports every wrong resource; prefix is the field's name.
 func (p *Problems) CheckResources(prefix string, rs []Resource) {
 	if len(rs) > MaxResources {
 		p.Add(prefix, "must be at most %d resources, is %d", MaxResources, len(rs))
@@ -136,7 +136,7 @@ func (p *Problems) CheckResources(prefix string, rs []Resource) {
 	}
 }
 
-// CheckResource notes what is wrong with one resource.
+// CheckResource reports what is wrong with one resource.
 func (p *Problems) CheckResource(prefix string, r Resource) {
 	if prefix != "" {
 		prefix += "."
@@ -167,7 +167,7 @@ func (p *Problems) CheckResource(prefix string, r Resource) {
 	}
 }
 
-// CheckPriority notes a priority out of bounds.
+// CheckPriority reports a priority out of bounds.
 func (p *Problems) CheckPriority(field string, n int) {
 	if n < -MaxPriority || n > MaxPriority {
 		p.Add(field, "must be between -%d and %d", MaxPriority, MaxPriority)
@@ -179,7 +179,7 @@ var label = lazyregexp.New(`^[a-z0-9-]{1,32}$`)
 // ValidLabel reports whether s can be a label.
 func ValidLabel(s string) bool { return label().MatchString(s) }
 
-// CheckLabels notes every wrong label, or that they are too many, and returns
+// CheckLabels reports every wrong label, or that they are too many, and returns
 // them sorted, each once.
 func (p *Problems) CheckLabels(field string, list []string) []string {
 	sorted := slices.Clone(list)

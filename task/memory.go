@@ -2,7 +2,7 @@ package task
 
 import "slices"
 
-// PastRun is a run of a task that has ended, as those read it who continue.
+// PastRun is a run of a task that has ended, as the agent of the next run reads it.
 type PastRun struct {
 	ID      ID        `json:"id"`
 	Agent   string    `json:"agent"`

@@ -19,7 +19,7 @@ const (
 	KindRun      MessageKind = "run"      // a line of a run's transcript
 )
 
-// Speaker is who speaks in a transcript line.
+// Speaker is the speaker of a transcript line.
 type Speaker string
 
 // The speakers of a transcript.

@@ -149,7 +149,7 @@ func (p *Project) Fill() {
 	}
 }
 
-// CheckProject notes every wrong field of a project that is filled.
+// CheckProject reports every wrong field of a project that is filled.
 func (p *Problems) CheckProject(in *Project) {
 	if !ValidProjectKey(in.Key) {
 		p.Add("key", "must be 1 to 32 characters of a-z, 0-9 and -")
@@ -185,7 +185,7 @@ func (p *Problems) CheckProject(in *Project) {
 	}
 }
 
-// CheckChecks notes every wrong check. Without tree, there is no worktree for
+// CheckChecks reports every wrong check. Without tree, there is no worktree for
 // checks that need one.
 func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 	if len(list) > MaxChecks {
@@ -229,7 +229,7 @@ func (p *Problems) CheckChecks(field string, list []Check, tree bool) {
 	}
 }
 
-// CheckReview notes every wrong part of a policy.
+// CheckReview reports every wrong part of a policy.
 func (p *Problems) CheckReview(field string, r Review) {
 	if r.Approvals < 0 || r.Approvals > MaxApprovals {
 		p.Add(field+".approvals", "must be 0 to %d", MaxApprovals)

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Redacted stands for a secret.
+// Redacted replaces a secret.
 const Redacted = "[redacted]"
 
 // shortSecret is the length in bytes below which the encodings of a secret
@@ -68,10 +68,10 @@ func (r *Redactor) Write(b []byte) []byte {
 	return r.decide(false)
 }
 
-// Close returns what was kept back.
+// Close returns the bytes that were withheld.
 func (r *Redactor) Close() []byte { return r.decide(true) }
 
-// Reset forgets what was kept back.
+// Reset drops the bytes that were withheld.
 func (r *Redactor) Reset() { r.buf = r.buf[:0] }
 
 func (r *Redactor) decide(all bool) []byte {

@@ -260,7 +260,7 @@ type Merged struct {
 	Checks []CheckRun // on the merged tree, with logs
 }
 
-// TaskReview is what those who work on a task must know of its last result.
+// TaskReview is what an agent that works on a task must know about its last result.
 type TaskReview struct {
 	ID           ID              `json:"-"`
 	Result       int             `json:"result,omitzero" doc:"number of the last result; absent if there is none"`
@@ -281,7 +281,7 @@ const (
 	reviewBytes    = 24 << 10 // bytes of all comments
 )
 
-// Bound cuts what r holds to its bounds.
+// Bound cuts the fields of r to their bounds.
 func (r *TaskReview) Bound() {
 	for i := range r.FailedChecks {
 		c := &r.FailedChecks[i]

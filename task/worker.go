@@ -56,7 +56,7 @@ type RunLine struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// EventSpeaker returns who speaks in an event of a type.
+// EventSpeaker returns the speaker of an event of a type.
 func EventSpeaker(event string) Speaker {
 	switch event {
 	case "text", "tool_call":

@@ -35,7 +35,7 @@ func setHeader(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// viaSDK has a call served by the SDK: our fast path does not accept the parameter
+// viaSDK makes the SDK serve a call: our fast path does not accept the parameter
 // of the content type.
 func viaSDK(r *http.Request) { r.Header.Set("Content-Type", "application/json; charset=utf-8") }
 
