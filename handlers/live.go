@@ -184,7 +184,6 @@ func (s *Server) eventLog(c echo.Context, after task.ID) error {
 				return nil
 			}
 		case <-sub.C:
-			sub.Drain()
 		}
 	}
 }

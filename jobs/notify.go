@@ -91,7 +91,6 @@ func (j *Jobs) emptyOutbox(ctx context.Context, o Outlet) {
 		case <-ctx.Done():
 		case <-time.After(wait):
 		case <-sub.C:
-			sub.Drain()
 		}
 	}
 }

@@ -110,7 +110,6 @@ func (j *Jobs) index() {
 		case <-sub.Done():
 			return
 		case <-sub.C:
-			sub.Drain()
 		}
 		if !sleep.For(j.ctx, indexAfter) {
 			return

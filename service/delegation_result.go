@@ -46,7 +46,6 @@ func (s *Service) follow(ctx context.Context, a task.Actor, id task.ID, wait tim
 		}
 		select {
 		case <-sub.C:
-			sub.Drain()
 		case <-over:
 			return d, nil
 		case <-sub.Done(): // the server stops

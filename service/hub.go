@@ -155,7 +155,8 @@ func (s *Subscription) mark(topics []string) {
 	}
 }
 
-// Drain returns the topics that have changed since the last call, and forgets them.
+// Drain returns the topics that have changed since the last call, and forgets
+// them. A subscriber that does not ask which topics changed only receives from C.
 func (s *Subscription) Drain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

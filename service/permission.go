@@ -86,7 +86,6 @@ func (s *Service) AwaitPermission(ctx context.Context, run task.ID, n int) (*tas
 		case <-sub.Done():
 			return nil, task.Errorf(task.Unavailable, task.CodeUnavailable, "the server is stopping")
 		case <-sub.C:
-			sub.Drain()
 		}
 	}
 }

@@ -26,7 +26,6 @@ func (in *Instance) followAgents(ctx context.Context) {
 		case <-sub.Done():
 			return
 		case <-sub.C:
-			sub.Drain()
 		case <-poll.C:
 		}
 		in.syncAgents(ctx, in.Service.FollowAgents)
