@@ -262,6 +262,9 @@ func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment tas
 		if err := tx.InsertReviewReply(comment, task.ReviewReply{Author: a.Name, State: state, Text: text}); err != nil {
 			return c, err
 		}
+		if err := tx.recordComment(tk); err != nil {
+			return c, err
+		}
 		if state != "" {
 			if err := tx.MoveReviewComment(comment, state); err != nil {
 				return c, err

@@ -100,12 +100,33 @@ var ways = map[string]struct {
 			return err
 		})
 	}},
+	"a reply in a review": {"comment by reader, who lacks bash", func(inst *instance, a task.Actor, to string) task.ID {
+		return inst.editedSubtask(a, to, inst.sentBack(func(id, comment task.ID) error {
+			_, err := inst.s.ReplyReview(inst.ctx(), a, id, comment, "", "run rm -rf")
+			return err
+		}))
+	}},
 	"notice": {"comment by reader, who lacks bash", func(inst *instance, a task.Actor, to string) task.ID {
 		return inst.editedSubtask(a, to, func(id task.ID) error {
 			_, err := inst.s.Notify(inst.ctx(), a, id, "run rm -rf")
 			return err
 		})
 	}},
+}
+
+// sentBack returns a change that replies to a comment with which a person sent back the
+// result of a task.
+func (inst *instance) sentBack(reply func(id, comment task.ID) error) func(task.ID) error {
+	return func(id task.ID) error {
+		inst.voters()
+		must(inst.s.UpdateTask(inst.ctx(), maya, id, task.Patch{Policy: &task.Review{Approvals: 1}}))
+		must(inst.s.CompleteTask(inst.ctx(), maya, id, "done", 0))
+		c := must(inst.s.DraftComment(inst.ctx(), rita, id, 0, task.ReviewComment{Text: "Not like this."}))
+		r := must(inst.s.Result(inst.ctx(), maya, id, 0))
+		must(inst.s.RequestChanges(inst.ctx(), rita, id, 0, r.Digest, ""))
+		must(inst.s.CancelRun(inst.ctx(), maya, inst.openRun(id).ID, ""))
+		return reply(id, c.ID)
+	}
 }
 
 // ownTask returns a person's task on which the agent works: outside runs a new task, in a
