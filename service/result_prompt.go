@@ -37,6 +37,10 @@ func (w *partWriter) review(tk *task.Task) {
 			text = "> " + strings.ReplaceAll(strings.TrimRight(c.Excerpt, "\n"), "\n", "\n> ") + "\n" + text
 		}
 		w.part(fmt.Sprintf("review comment %d on %s%s", c.ID, onOneLine(commentPlace(c)), countedIn(r, c)), authorLabel(c.Author), text)
+		if c.MoreReplies > 0 {
+			fmt.Fprintf(w, "%d earlier %s to it left out: GET /api/tasks/%d/review-comments has all\n",
+				c.MoreReplies, plural(c.MoreReplies, "answer is", "answers are"), tk.ID)
+		}
 		for _, a := range c.Replies {
 			if a.Text != "" {
 				w.part(fmt.Sprintf("answer to review comment %d", c.ID), authorLabel(a.Author), a.Text)

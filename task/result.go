@@ -176,6 +176,7 @@ type ReviewComment struct {
 	State       CommentState  `json:"state" enum:"draft,open,fixed,declined,resolved"`
 	Outdated    bool          `json:"outdated,omitempty" doc:"true: its lines are not in the current result"`
 	Replies     []ReviewReply `json:"replies,omitempty"`
+	MoreReplies int           `json:"moreReplies,omitzero" doc:"how many earlier replies are left out here; review-comments has all"`
 	CreatedAt   Time          `json:"createdAt"`
 	SubmittedAt Time          `json:"submittedAt,omitzero"`
 }
@@ -279,6 +280,7 @@ const (
 	reviewText     = 2000     // bytes of a text or an excerpt
 	reviewLog      = 4000     // bytes of the end of a log
 	reviewBytes    = 24 << 10 // bytes of all comments
+	replyBytes     = 8000     // bytes of the replies to one of them
 )
 
 // Bound cuts the fields of r to their bounds.
@@ -292,16 +294,29 @@ func (r *TaskReview) Bound() {
 		c := &r.Comments[i]
 		c.Text, c.Excerpt = ClipText(c.Text, reviewText), ClipText(c.Excerpt, reviewText)
 		n += len(c.Text) + len(c.Excerpt)
-		for j := range c.Replies {
-			c.Replies[j].Text = ClipText(c.Replies[j].Text, reviewText)
-			n += len(c.Replies[j].Text)
-		}
+		n += c.boundReplies()
 		if i == MaxReviewShown || n > reviewBytes {
 			r.MoreComments += len(r.Comments) - i
 			r.Comments = r.Comments[:i]
 			return
 		}
 	}
+}
+
+// boundReplies keeps the newest replies that fit, so that none of the comments after
+// them is left out because of a long discussion, and returns their bytes.
+func (c *ReviewComment) boundReplies() (bytes int) {
+	for i := len(c.Replies) - 1; i >= 0; i-- {
+		r := &c.Replies[i]
+		r.Text = ClipText(r.Text, reviewText)
+		n := len(r.Text) + 100 // author, state and time
+		if bytes+n > replyBytes {
+			c.Replies, c.MoreReplies = c.Replies[i+1:], i+1
+			break
+		}
+		bytes += n
+	}
+	return bytes
 }
 
 // Tail returns the last whole lines of a text, at most limit bytes.
