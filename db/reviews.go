@@ -47,6 +47,15 @@ func (rx *Rx) ReviewComment(id, comment task.ID) (task.ReviewComment, error) {
 	return c, err
 }
 
+// ReviewBytes returns about how much memory the comments on the results of a task
+// take with their replies.
+func (rx *Rx) ReviewBytes(id task.ID) (int, error) {
+	return rx.count(`SELECT coalesce((SELECT sum(octet_length(c.path) + octet_length(c.excerpt) + octet_length(c.text) + 500)
+ FROM review_comments c WHERE c.task_id = ?1), 0)
+ + coalesce((SELECT sum(octet_length(r.text) + 200) FROM review_comments c
+ CROSS JOIN review_replies r ON r.comment_id = c.id WHERE c.task_id = ?1), 0)`, id)
+}
+
 // InsertReviewComment writes a new comment and returns its id.
 func (tx *Tx) InsertReviewComment(c *task.ReviewComment) (task.ID, error) {
 	return tx.insert(`INSERT INTO review_comments (task_id, result_id, author, path, side, line, end_line, excerpt, text, state, created_at)

@@ -10,8 +10,28 @@ import (
 	"taskyard/task"
 )
 
-// maxReviewComments bounds the comments on the results of a task.
-const maxReviewComments = 1000
+// Bounds of the comments on the results of a task: whoever reads them gets all.
+const (
+	maxReviewComments = 1000
+	maxReviewBytes    = 4 << 20 // with their replies; agents may fill half of it
+)
+
+// checkReviewRoom refuses texts for which the review of a task has no room.
+func (tx *txn) checkReviewRoom(id task.ID, texts ...string) error {
+	n, err := tx.ReviewBytes(id)
+	if err != nil {
+		return err
+	}
+	limit := maxReviewBytes
+	if tx.actor.IsAgent() {
+		limit /= 2
+	}
+	if n+len(strings.Join(texts, "")) > limit {
+		return task.FieldErrorf("text", "does not fit: the comments on the results of task %d and the replies to them have %d KiB "+
+			"of at most %d KiB; write a comment on the task instead", id, n>>10, limit>>10)
+	}
+	return nil
+}
 
 // ReviewComments returns the comments on the results of a task, the oldest
 // first: those that were submitted, and the caller's own drafts. Their lines
@@ -160,6 +180,9 @@ func (s *Service) DraftComment(
 		case len(list) >= maxReviewComments:
 			return c, task.FieldErrorf("text", "task %d has %d review comments, which is the limit", id, len(list))
 		}
+		if err := tx.checkReviewRoom(id, c.Path, c.Excerpt, c.Text); err != nil {
+			return c, err
+		}
 		c.TaskID, c.ResultID, c.Author, c.State = id, r.ID, a.Name, task.CommentDraft
 		if c.ID, err = tx.InsertReviewComment(&c); err != nil {
 			return c, err
@@ -199,6 +222,9 @@ func (s *Service) EditDraft(ctx context.Context, a task.Actor, id, comment task.
 		}
 		if strings.TrimSpace(text) == "" {
 			return tx.DeleteReviewComment(comment)
+		}
+		if err := tx.checkReviewRoom(id, text); err != nil {
+			return err
 		}
 		return tx.SetReviewCommentText(comment, text)
 	})
@@ -242,6 +268,9 @@ func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment tas
 	if err := checkReply(a, state, text); err != nil {
 		return task.ReviewComment{}, err
 	}
+	if _, err := s.quotas.take(a, quotaComments, 1, s.Now()); err != nil {
+		return task.ReviewComment{}, err
+	}
 	return mutate(ctx, s, a, func(tx *txn) (c task.ReviewComment, err error) {
 		tk, err := tx.find(id, false)
 		if err != nil {
@@ -258,6 +287,9 @@ func (s *Service) ReplyReview(ctx context.Context, a task.Actor, id, comment tas
 		}
 		if c.State == task.CommentDraft {
 			return c, task.Errorf(task.NotFound, task.CodeNotFound, "Task %d has no review comment %d", id, comment)
+		}
+		if err := tx.checkReviewRoom(id, text); err != nil {
+			return c, err
 		}
 		if err := tx.InsertReviewReply(comment, task.ReviewReply{Author: a.Name, State: state, Text: text}); err != nil {
 			return c, err

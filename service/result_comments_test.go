@@ -87,3 +87,31 @@ func TestACommentFollowsItsLines(t *testing.T) {
 		})
 	}
 }
+
+func TestTheTextsOfAReviewAreBounded(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	tk := inst.reviewed()
+	r := inst.submitResult(tk, "done")
+	long := strings.Repeat("x", task.MaxText)
+	c := must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "Name the author."}))
+	must(inst.s.RequestChanges(inst.ctx(), rita, tk.ID, 1, r.Digest, ""))
+	reply := func(a task.Actor) (n int, err error) {
+		for ; n < 100 && err == nil; n++ {
+			_, err = inst.s.ReplyReview(inst.ctx(), a, tk.ID, c.ID, "", long)
+		}
+		return n, err
+	}
+	n, err := reply(pull)
+	refused(t, err, task.CodeInvalidField, "text", "of at most 2048 KiB; write a comment on the task instead")
+	if n < 30 {
+		t.Errorf("the agent wrote %d replies of 64 KiB, want at least 30", n)
+	}
+	must(inst.s.ReplyReview(inst.ctx(), maya, tk.ID, c.ID, task.CommentResolved, "An agent leaves room for people."))
+	_, err = reply(maya)
+	refused(t, err, task.CodeInvalidField, "text", "of at most 4096 KiB")
+	_, err = inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "x", Excerpt: long})
+	refused(t, err, task.CodeInvalidField, "text", "does not fit")
+	draft := must(inst.s.DraftComment(inst.ctx(), rita, tk.ID, 0, task.ReviewComment{Text: "x"}))
+	refused(t, inst.s.EditDraft(inst.ctx(), rita, tk.ID, draft.ID, long), task.CodeInvalidField, "does not fit")
+}
