@@ -24,7 +24,7 @@ func (tx *txn) settle(def task.Agent, c *delegator, d task.Delegation) (*task.As
 	if err != nil {
 		return nil, err
 	}
-	return &task.Ask{Model: model, Complexity: d.Complexity, Tools: tools, Limits: limits, Request: d.Key()}, nil
+	return &task.Ask{Model: model, Complexity: d.Complexity, Tools: tools, NoNetwork: c.noNetwork, Limits: limits, Request: d.Key()}, nil
 }
 
 // modelFor chooses the model: the one asked for, by complexity, the agent's,

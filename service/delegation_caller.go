@@ -13,6 +13,7 @@ type delegator struct {
 	run       *task.Run  // nil outside a run
 	parent    *task.Task // whole; nil: what is delegated has no parent
 	depth     int        // of the run, or of the task that was itself delegated
+	noNetwork bool       // its own shell has none
 	tools     []string   // the widest that it may give; nil: any
 	model     string
 	runner    string      // which has that model; "" where nobody runs
@@ -25,6 +26,7 @@ func (tx *txn) caller(d task.Delegation) (*delegator, error) {
 	c := &delegator{}
 	if def, ok := tx.s.agents.Agent(tx.actor.Name); ok && tx.actor.IsAgent() {
 		c.tools, c.model, c.runner = append([]string{}, def.Tools...), def.Model, def.Runner
+		c.noNetwork = !def.Network
 	}
 	if err := tx.fillFromRun(c, &d); err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (tx *txn) fillFromRun(c *delegator, d *task.Delegation) error {
 		return task.FieldErrorf("taskId", "must be left out inside a run: run %d works on task %d", run.ID, run.TaskID)
 	}
 	if run.Spec != nil {
-		c.tools, c.runner = append([]string{}, run.Spec.Tools...), run.Spec.Runner
+		c.tools, c.runner, c.noNetwork = append([]string{}, run.Spec.Tools...), run.Spec.Runner, !run.Spec.Network
 	}
 	c.run, c.depth, c.model, d.ParentTask = run, run.Depth, run.Model, run.TaskID
 	c.remaining, err = tx.limitsLeft(run)
@@ -110,6 +112,7 @@ func (tx *txn) fillParent(c *delegator, d task.Delegation) error {
 	if tx.actor.IsAgent() && origin.Ask.Tools != nil {
 		c.tools = intersect(c.tools, origin.Ask.Tools)
 	}
+	c.noNetwork = c.noNetwork || tx.actor.IsAgent() && origin.Ask.NoNetwork
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 //  2. A person's consent forgets the hands: starting a draft, approving all runs
 //     of the task; writing a text or choosing another owner, those of that part.
 //  3. Under the policies delegated and always a run waits for a person if it has
-//     a tool, a limit or a depth that one of these hands lacks, and the approval
-//     says so. What an agent created or started always waits.
+//     a tool, a limit, a depth, or for its shell network access or a variable,
+//     that one of these hands lacks, and the approval says so. What an agent created or started always waits.
 //  4. Under never it does not wait. If the instance says never, it has no tool
 //     that an agent which created the task lacks; if only the definition says so,
 //     no tool and no limit that any of the hands lacks.
@@ -56,6 +56,7 @@ func (tx *txn) assessRights(tk *task.Task, def task.Agent, r *task.Run) (v right
 	}
 	have := task.Rights{Depth: r.Depth}
 	have.Tools, have.Limits = tx.s.runRights(def, r.Ask)
+	have.Network, have.Env = hasNetwork(def, r.Ask), def.Env
 	var why []string
 	for _, h := range contributions {
 		if reason := missingRights(have, h, def, r); reason != "" {
@@ -128,9 +129,10 @@ func (s *Service) narrow(r *task.Run, def task.Agent, contributions []task.Contr
 		if !h.IsByAgent() || h.Actor == def.ID && h.AllRights || !all && !made || made && r.Delegated() {
 			continue
 		}
-		have := task.Rights{Tools: intersect(def.Tools, ask.Tools), Limits: ask.Limits}
-		by := task.Rights{Tools: h.Tools}
+		have := task.Rights{Tools: intersect(def.Tools, ask.Tools), Limits: ask.Limits, Network: hasNetwork(def, &ask)}
+		by := task.Rights{Tools: h.Tools, Network: h.Network}
 		ask.Tools = intersect(have.Tools, append([]string{}, h.Tools...))
+		ask.NoNetwork = ask.NoNetwork || !h.Network
 		if all {
 			have.Limits, by.Limits = ownLimits(def).AtMost(ask.Limits), h.Limits
 			by.Limits.IdleTimeoutSeconds = 0
@@ -155,7 +157,7 @@ func (tx *txn) rights() (task.Rights, bool, error) {
 	}
 	if tx.actor.RunID == 0 {
 		tools, limits := tx.s.runRights(def, nil)
-		return task.Rights{Tools: tools, Limits: limits}, true, nil
+		return task.Rights{Tools: tools, Limits: limits, Network: def.Network, Env: slices.Clone(def.Env)}, true, nil
 	}
 	run, err := tx.Run(tx.actor.RunID)
 	if err != nil {
@@ -163,7 +165,7 @@ func (tx *txn) rights() (task.Rights, bool, error) {
 	}
 	have := task.Rights{Tools: slices.Clone(def.Tools), Limits: run.Limits, Depth: run.Depth}
 	if run.Spec != nil {
-		have.Tools = slices.Clone(run.Spec.Tools)
+		have.Tools, have.Network, have.Env = slices.Clone(run.Spec.Tools), run.Spec.Network, slices.Clone(run.Spec.Env)
 	}
 	return have, run.Ask == nil, nil
 }

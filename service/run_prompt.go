@@ -326,7 +326,8 @@ func shareWorkspace(spec *task.Spec, parent *task.Run) {
 func (s *Service) buildSpec(def task.Agent, now Runner, tk *task.Task, r, parent *task.Run, place task.Spec) task.Spec {
 	spec := task.Spec{
 		Agent: def.ID, DefinitionHash: def.Hash, Runner: def.Runner, Model: now.runModel(def, r.Ask), SystemPrompt: def.Prompt,
-		Workspace: cmp.Or(place.Workspace, def.Workspace, now.Workspace), Depth: r.Depth, Env: slices.Clone(def.Env), Network: def.Network,
+		Workspace: cmp.Or(place.Workspace, def.Workspace, now.Workspace), Depth: r.Depth,
+		Env: slices.Clone(def.Env), Network: hasNetwork(def, r.Ask),
 		TaskTools: def.TaskTools, Continues: place.Continues,
 		Project: place.Project, Branch: place.Branch, BranchFrom: place.BranchFrom, Setup: place.Setup, Checks: place.Checks,
 	}
@@ -360,6 +361,12 @@ func (s *Service) runRights(def task.Agent, ask *task.Ask) (tools []string, limi
 	limits.TimeoutSeconds = cmp.Or(limits.TimeoutSeconds, int(s.config().RunTimeout.Seconds()))
 	limits.IdleTimeoutSeconds = cmp.Or(limits.IdleTimeoutSeconds, int(s.config().IdleTimeout.Seconds()))
 	return tools, limits
+}
+
+// hasNetwork reports whether the shell of a run of an agent may use the network,
+// within what was asked for it, which may be nil.
+func hasNetwork(def task.Agent, ask *task.Ask) bool {
+	return def.Network && (ask == nil || !ask.NoNetwork)
 }
 
 // specHash returns what an approval of one run freezes: every byte of the spec.

@@ -24,9 +24,11 @@ const (
 // Rights are what an agent may use when it acts: inside a run those of the
 // run, elsewhere those of its definition.
 type Rights struct {
-	Tools  []string `json:"tools"`
-	Limits Limits   `json:"limits,omitzero"`
-	Depth  int      `json:"depth,omitzero"` // of its run below the first
+	Tools   []string `json:"tools"`
+	Limits  Limits   `json:"limits,omitzero"`
+	Depth   int      `json:"depth,omitzero"`   // of its run below the first
+	Network bool     `json:"network,omitzero"` // of its shell
+	Env     []string `json:"env,omitempty"`    // names of the variables that its shell gets
 }
 
 // Contribution is a part of a task that an agent, or a program with the token
@@ -46,18 +48,29 @@ func (h *Contribution) IsByAgent() bool { return !IsUserName(h.Actor) }
 // Merge returns h for two acts of one actor on one part: what both could do.
 func (h Contribution) Merge(with Contribution) Contribution {
 	h.Tools = slices.DeleteFunc(slices.Clone(h.Tools), func(t string) bool { return !slices.Contains(with.Tools, t) })
+	h.Env = slices.DeleteFunc(slices.Clone(h.Env), func(v string) bool { return !slices.Contains(with.Env, v) })
+	h.Network = h.Network && with.Network
 	h.Limits, h.Depth, h.AllRights = h.Limits.AtMost(with.Limits), max(h.Depth, with.Depth), h.AllRights && with.AllRights
 	h.At = max(h.At, with.At)
 	return h
 }
 
+// shell is the tool that can use the network and the variables of a definition.
+const shell = "bash"
+
 // Missing describes the rights that r has and by lacks, to follow a name: "who lacks
 // bash"; "" when nothing.
 func (r Rights) Missing(by Rights) string {
 	var list []string
-	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(by.Tools, t) })
-	if len(tools) > 0 {
-		list = append(list, "lacks "+andList(tools))
+	lacks := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(by.Tools, t) })
+	if slices.Contains(r.Tools, shell) && slices.Contains(by.Tools, shell) { // else nothing can use them, or it lacks the shell
+		if r.Network && !by.Network {
+			lacks = append(lacks, "network access")
+		}
+		lacks = append(lacks, slices.DeleteFunc(slices.Clone(r.Env), func(v string) bool { return slices.Contains(by.Env, v) })...)
+	}
+	if len(lacks) > 0 {
+		list = append(list, "lacks "+andList(lacks))
 	}
 	over := func(have, limit float64) bool { return limit > 0 && (have == 0 || have > limit) }
 	for _, l := range []struct {

@@ -88,8 +88,9 @@ type Ask struct {
 	Complexity string   `json:"complexity,omitempty"`
 	Tools      []string `json:"tools,omitzero"` // nil: no bound
 	Limits     Limits   `json:"limits,omitzero"`
-	Request    string   `json:"request,omitempty"` // Delegation.Key of what was asked
-	Bounds     bool     `json:"bounds,omitzero"`   // not a delegation: tools and limits that hold for other reasons
+	NoNetwork  bool     `json:"noNetwork,omitzero"` // its shell has none, whatever the definition says
+	Request    string   `json:"request,omitempty"`  // Delegation.Key of what was asked
+	Bounds     bool     `json:"bounds,omitzero"`    // not a delegation: tools and limits that hold for other reasons
 }
 
 // ShortenSummary cuts a result to MaxSummaryRun characters and says so, and where
