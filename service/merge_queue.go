@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"taskyard/db"
+	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -255,8 +257,8 @@ func (s *Service) mergeOrder(ctx context.Context, m *task.MergeEntry) (o task.Me
 
 // mergeMessage is that of the commit on the target.
 func mergeMessage(tk *task.Task, r *task.Result) string {
-	text := tk.Title + "\n"
-	if summary := strings.TrimSpace(r.Summary); summary != "" {
+	text := commitText(tk.Title) + "\n"
+	if summary := commitText(r.Summary); summary != "" {
 		text += "\n" + summary + "\n"
 	}
 	text += fmt.Sprintf("\nTaskyard-Task: %d\nTaskyard-Result: %d %s\n", tk.ID, r.Number, r.Digest)
@@ -415,4 +417,20 @@ func (s *Service) RetireBranches(ctx context.Context) (int, error) {
 		}
 	}
 	return len(list), nil
+}
+
+// ownTrailer matches a line that a reader would take for a trailer of Taskyard, or
+// Git for the end of the message.
+var ownTrailer = lazyregexp.New(`(?im)^(---|[ \t]*(?:accepted-by|taskyard-[a-z]+)[ \t]*:)`)
+
+// commitText returns a text by an agent as part of a commit message: without
+// control characters, and with lines quoted that only Taskyard may write.
+func commitText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+	return ownTrailer().ReplaceAllString(strings.TrimSpace(s), "> $1")
 }
