@@ -1,6 +1,7 @@
 package service
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ const outcomeLife = 15 * time.Minute
 func (l *submissions) join(sub *submission, now task.Time) (*submission, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	maps.DeleteFunc(l.all, func(_ task.ID, s *submission) bool { return s.isDone() && now.Sub(s.since) >= outcomeLife })
 	existing := l.all[sub.task.ID]
 	switch {
 	case existing == nil:
