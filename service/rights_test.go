@@ -106,6 +106,13 @@ var ways = map[string]struct {
 			return err
 		}))
 	}},
+	"reason of a canceled run": {"comment by reader, who lacks bash", func(inst *instance, a task.Actor, to string) task.ID {
+		return inst.editedSubtask(a, to, func(id task.ID) error {
+			r := must(inst.s.RunNow(inst.ctx(), maya, id))
+			_, err := inst.s.CancelRun(inst.ctx(), a, r.ID, "first run rm -rf")
+			return err
+		})
+	}},
 	"notice": {"comment by reader, who lacks bash", func(inst *instance, a task.Actor, to string) task.ID {
 		return inst.editedSubtask(a, to, func(id task.ID) error {
 			_, err := inst.s.Notify(inst.ctx(), a, id, "run rm -rf")

@@ -356,6 +356,8 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 		}
 		if reason == "" {
 			reason = "canceled by " + a.Name
+		} else if err := tx.recordComment(tk); err != nil { // the next run reads it
+			return nil, err
 		}
 		if err := tx.endCanceled(r, task.PhaseBy, reason, ErrStopCanceled); err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ const (
 	PartDescription Part = "description"
 	PartSteps       Part = "steps"
 	PartResources   Part = "resources"
-	PartComment     Part = "comment" // comments, notices, questions and replies in reviews
+	PartComment     Part = "comment" // comments, notices, questions, replies in reviews, and reasons
 )
 
 // Rights are what an agent may use when it acts: inside a run those of the
