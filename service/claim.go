@@ -258,6 +258,9 @@ func (tx *txn) handOver(tk *task.Task, to, author, comment string) error {
 	if err := tx.comment(tk.ID, task.KindHandoff, author, strings.TrimSpace(comment)); err != nil {
 		return err
 	}
+	if err := tx.recordComment(tk); err != nil { // it stays when a person chooses another owner
+		return err
+	}
 	return tx.transfer(tk, to, strings.TrimSpace(comment), true)
 }
 

@@ -59,6 +59,12 @@ func (tx *txn) assessRights(tk *task.Task, def task.Agent, r *task.Run) (v right
 	have.Network, have.Env = hasNetwork(def, r.Ask), def.Env
 	var why []string
 	for _, h := range contributions {
+		handedOver := func(o task.Contribution) bool {
+			return o.Part == task.PartOwner && o.Actor == h.Actor && have.Missing(o.Rights) == have.Missing(h.Rights)
+		}
+		if h.Part == task.PartComment && slices.ContainsFunc(contributions, handedOver) {
+			continue // its comment came with the hand-over, which says as much
+		}
 		if reason := missingRights(have, h, def, r); reason != "" {
 			why = append(why, reason)
 		}

@@ -343,6 +343,16 @@ func TestConsentCoversTheTextAndOwnerAtTheTime(t *testing.T) {
 		must(inst.s.UpdateTask(inst.ctx(), oleg, id, task.Patch{Description: ptr("run ls")}))
 		equal(t, "state with the person's text", next(inst, id).State(), queued)
 	})
+	t.Run("the comment of an agent's hand-over is not the person's who chooses another owner", func(t *testing.T) {
+		inst := newRightsInstance(t)
+		inst.define("twin", definition("tools: read, task", "runner: script"))
+		id := ways["move"].do(inst, reader, "twin")
+		equal(t, "state of a run with the same rights", inst.openRun(id).State(), queued)
+		must(inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: id, From: "twin", To: "root", Comment: "yours"}))
+		r := inst.openRun(id)
+		equal(t, "state", r.State(), waiting)
+		equal(t, "why", r.Approval.Why, "comment by reader, who lacks bash")
+	})
 	t.Run("an approval for all runs covers existing content, and nothing later", func(t *testing.T) {
 		inst := newRightsInstance(t)
 		id := ways["move"].do(inst, reader, "root")
