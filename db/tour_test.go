@@ -30,8 +30,10 @@ func tour(t *testing.T) { tourDatabase(t) }
 
 // tourDatabase returns the database after a tour.
 func tourDatabase(t *testing.T, with ...func(*db.Options)) *db.DB {
-	var ahead atomic.Int64 // offset of the database's clock
-	with = append(with, func(o *db.Options) { o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) } })
+	var ahead atomic.Int64 // offset of the database's clock, which shows each moment once: votes are compared with merges
+	with = append(with, func(o *db.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Add(int64(time.Millisecond)))) }
+	})
 	d := dbtest.New(t, with...)
 	dir := t.TempDir()
 	text := "---\ndescription: d\ntools: read, task\nrunner: script\nmax_claims: 5\nmax_turns: 9\nmax_tokens_per_day: 1000000\n---\nWork.\n"
@@ -66,7 +68,7 @@ func tourDatabase(t *testing.T, with ...func(*db.Options)) *db.DB {
 	later := serve(d, func(c *service.Config) {
 		c.Repositories, c.Now = git, func() time.Time { return time.Now().AddDate(1, 0, 0) }
 	})
-	ahead.Store(int64(2 * time.Second))
+	ahead.Add(int64(2 * time.Second))
 	if n := must(later.RemindReviewers(context.Background())); n != 1 {
 		t.Errorf("got reminders for %d results, want 1", n)
 	}

@@ -30,8 +30,8 @@ func TestAShellWithNetworkAccessOrSecretsWaitsForAPerson(t *testing.T) {
 			equal(t, "network", r.Spec.Network, false)
 			return
 		}
-		if want := "by reader, who lacks network access and DEPLOY_KEY"; !strings.Contains(r.Approval.Why, want) {
-			t.Errorf("got approval reason %q, want %q", r.Approval.Why, want)
+		if want := "by reader, who lacks network access and DEPLOY_KEY"; !strings.Contains(r.Approval.RequestReason, want) {
+			t.Errorf("got approval reason %q, want %q", r.Approval.RequestReason, want)
 		}
 		must(inst.s.ApproveRun(inst.ctx(), rita, r.ID, Approve{}))
 		equal(t, "network after a person approved", inst.start().Spec.Network, true)

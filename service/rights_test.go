@@ -351,7 +351,7 @@ func TestConsentCoversTheTextAndOwnerAtTheTime(t *testing.T) {
 		must(inst.s.HandOver(inst.ctx(), maya, HandOver{TaskID: id, From: "twin", To: "root", Comment: "yours"}))
 		r := inst.openRun(id)
 		equal(t, "state", r.State(), waiting)
-		equal(t, "why", r.Approval.Why, "comment by reader, who lacks bash")
+		equal(t, "why", r.Approval.RequestReason, "comment by reader, who lacks bash")
 	})
 	t.Run("an approval for all runs covers existing content, and nothing later", func(t *testing.T) {
 		inst := newRightsInstance(t)
