@@ -61,8 +61,8 @@ func TestSignInLinksWorkOnce(t *testing.T) {
 		b := inst.browser()
 		b.get("/setup?token=" + link).is(200).shows(`value="` + link + `"`)
 		b.post("/setup", "token", link, "name", "maya", "password", pagePassword, "password2",
-			"other").is(422).shows("is not the same as the first", `value="maya"`)
-		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("must be at least 12 characters")
+			"other").is(422).shows("Is not the same as the first", `value="maya"`)
+		b.post("/setup", "token", link, "name", "maya", "password", "short", "password2", "short").is(422).shows("Must be at least 12 characters")
 	})
 	t.Run("the setup link creates the first admin and works once", func(t *testing.T) {
 		b := inst.browser()
@@ -125,9 +125,9 @@ func TestPersonalSettings(t *testing.T) {
 	const fresh = "a much better sentence"
 
 	t.Run("a wrong current password is reported at its field", func(t *testing.T) {
-		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("is not your current password", `id="current-err"`)
+		b.post("/settings/password", "current", "wrong", "password", fresh).is(422).shows("Is not your current password", `id="current-err"`)
 		b.post("/settings/password", "current", pagePassword, "password",
-			"short").is(422).shows("must be at least 12 characters", `id="password-err"`)
+			"short").is(422).shows("Must be at least 12 characters", `id="password-err"`)
 	})
 	t.Run("a new password ends the other sessions and keeps this one", func(t *testing.T) {
 		b.post("/settings/password", "current", pagePassword, "password", fresh).redirectsTo("/settings").is(200).shows("Changed the password")
@@ -169,15 +169,15 @@ func TestPeople(t *testing.T) {
 	b := inst.maya()
 	t.Run("a wrong password keeps name and role", func(t *testing.T) {
 		for _, name := range []string{"ve\u202era", "ve\u200bra", "ve ra", "<b>", "user:x"} {
-			b.post("/settings/people", "name", name, "password", pagePassword, "role", "viewer").is(422).shows("may contain only letters")
+			b.post("/settings/people", "name", name, "password", pagePassword, "role", "viewer").is(422).shows("May contain only letters")
 		}
 		b.post("/settings/people", "name", "vera", "password", "short", "role", "viewer").is(422).
-			shows("must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
+			shows("Must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
 	})
 	b.post("/settings/people", "name", "vera", "password", pagePassword, "role",
 		"viewer").redirectsTo("/settings/people").shows("Added vera", `id="user-2"`, ">now<", "no spaces")
 	t.Run("names are unique", func(t *testing.T) {
-		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("the name vera is taken")
+		b.post("/settings/people", "name", "vera", "password", pagePassword, "role", "viewer").is(409).shows("The name vera is taken")
 	})
 	t.Run("a new role ends the sessions of the person", func(t *testing.T) {
 		vera := inst.signIn("vera")
@@ -223,7 +223,7 @@ func TestAReviewerCreatesPersonalTokens(t *testing.T) {
 	if err != nil || actor.Name != "user:rita" || actor.Role != task.RoleReviewer {
 		t.Fatalf("got token of %+v, %v", actor, err)
 	}
-	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("must not exceed the role of rita")
+	b.post("/settings/tokens", "name", "more", "scope", "admin", "days", "30").is(422).shows("Must not exceed the role of rita")
 	b.post("/settings/tokens", "name", "more", "scope", "agent", "agent", "coder", "days", "30").is(422).shows("must be left out")
 	admin.get("/settings/tokens").is(200).shows("as rita", "as maya")
 	b.post("/settings/tokens/1/revoke").is(404)
@@ -249,10 +249,10 @@ func TestTokensAreShownOnce(t *testing.T) {
 	b.get("/settings/tokens").is(200).hides(secret).shows("laptop", secret[:9])
 
 	t.Run("an invalid form keeps its input", func(t *testing.T) {
-		b.post("/settings/tokens", "name", "", "scope", "read", "days", "30").is(422).shows("must not be blank", `value="read" selected`)
-		b.post("/settings/tokens", "name", "x", "scope", "agent", "days", "30").is(422).shows("choose an agent", `value="x"`)
-		b.post("/settings/tokens", "name", "x", "scope", "read", "days", "many").is(422).shows("must be a whole number", `value="many"`)
-		b.post("/settings/tokens", "name", "x", "scope", "agent", "agent", "ghost", "days", "1").is(422).shows("unknown agent")
+		b.post("/settings/tokens", "name", "", "scope", "read", "days", "30").is(422).shows("Must not be blank", `value="read" selected`)
+		b.post("/settings/tokens", "name", "x", "scope", "agent", "days", "30").is(422).shows("Choose an agent", `value="x"`)
+		b.post("/settings/tokens", "name", "x", "scope", "read", "days", "many").is(422).shows("Must be a whole number", `value="many"`)
+		b.post("/settings/tokens", "name", "x", "scope", "agent", "agent", "ghost", "days", "1").is(422).shows("Unknown agent")
 	})
 	t.Run("a revoked token stops working at once", func(t *testing.T) {
 		b.post("/settings/tokens/1/revoke").redirectsTo("/settings/tokens").shows("revoked")

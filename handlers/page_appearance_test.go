@@ -20,8 +20,8 @@ func TestAppearance(t *testing.T) {
 			redirectsTo("/settings/appearance").shows(`data-theme=""`).hides("data-density", "data-motion")
 	})
 	t.Run("an unknown choice is reported and not stored", func(t *testing.T) {
-		b.post("/settings/appearance", "theme", "<b>").is(422).shows("must be light, dark or empty")
-		b.post("/settings/appearance", "density", "9").is(422).shows("is not one of the choices")
+		b.post("/settings/appearance", "theme", "<b>").is(422).shows("Must be light, dark or empty")
+		b.post("/settings/appearance", "density", "9").is(422).shows("Is not one of the choices")
 		b.get("/queues").shows(`data-theme=""`).hides("data-density")
 	})
 }
@@ -51,7 +51,7 @@ func TestPagesShowTimesInThePersonsZone(t *testing.T) {
 			"Europe/Atlantis", "../../etc/passwd", "/etc/localtime",
 			"Local", strings.Repeat("A", 70), "<b>", "\x00", "Europe/",
 		} {
-			b.post("/settings/appearance", "zone", name).is(422).shows("is not a time zone", `id="zone-err"`)
+			b.post("/settings/appearance", "zone", name).is(422).shows("Is not a time zone", `id="zone-err"`)
 			b.cookie("zone", url.PathEscape(name))
 			b.get("/scheduler").is(200).shows(here)
 		}

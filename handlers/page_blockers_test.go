@@ -22,7 +22,7 @@ func TestBlockersOnTheTaskPage(t *testing.T) {
 		b.get("/tasks/1").shows("Blocks", "#3 Build")
 	})
 	t.Run("an error keeps the typed text", func(t *testing.T) {
-		set("1 2", "1 x").is(422).shows("must be numbers of tasks", `value="1 x"`, `id="taskIds-err"`)
+		set("1 2", "1 x").is(422).shows("Must be numbers of tasks", `value="1 x"`, `id="taskIds-err"`)
 		set("1 2", "1 99").is(422).shows("no task has the id 99", `value="1 99"`)
 		set("1 2", "3").is(409).shows("3 → 3")
 	})
@@ -43,7 +43,7 @@ func TestBlockersOnTheTaskPage(t *testing.T) {
 		set("1", "").redirectsTo(at).shows("Nothing blocks it now", "set blockers: nothing").hides("Blocked by")
 	})
 	t.Run("a new task may be blocked from the start", func(t *testing.T) {
-		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "x").is(422).shows("must be numbers of tasks", `value="x"`)
+		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "x").is(422).shows("Must be numbers of tasks", `value="x"`)
 		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "99").is(422).shows("no task has the id 99")
 		b.post("/tasks", "title", "After", "owner", "coder", "blockedBy", "3").redirectsTo("/tasks/4").shows("#3 Build", "Blocked")
 	})
@@ -53,7 +53,7 @@ func TestLabelsOnThePages(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("label 1 must be 1 to 32 characters", `value="Nope"`)
+	b.post("/tasks", "title", "One", "owner", "coder", "labels", "Nope").is(422).shows("Label 1 must be 1 to 32 characters", `value="Nope"`)
 	b.post("/tasks", "title", "One", "owner", "coder", "labels",
 		"ui, api").redirectsTo("/tasks/1").shows(`href="/tasks?label=api"`, `href="/tasks?label=ui"`)
 	inst.newTask(mayaActor, task.New{Title: "Two", Owner: "coder"})
@@ -72,7 +72,7 @@ func TestLabelsOnThePages(t *testing.T) {
 		edit := []string{"title", "One", "description", "", "owner", "coder", "priority", "0"}
 		b.post(at+"/edit", edit...).redirectsTo(at).shows("label=api")
 		b.post(at+"/edit", append(edit, "labels", "db")...).redirectsTo(at).shows("label=db", "labels api ui → db").hides("label=api")
-		b.post(at+"/edit", append(edit, "labels", "é")...).is(422).shows("label 1 must be", `value="é"`)
+		b.post(at+"/edit", append(edit, "labels", "é")...).is(422).shows("Label 1 must be", `value="é"`)
 		b.post(at+"/edit", append(edit, "labels", "")...).redirectsTo(at).hides("label=db")
 	})
 }

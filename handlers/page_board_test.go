@@ -157,8 +157,8 @@ func TestBulkActions(t *testing.T) {
 	})
 	t.Run("an invalid input keeps the typed text", func(t *testing.T) {
 		b.post("/tasks/bulk", "act", "move", "ids", "1 2", "to", "pull", "text", " ", "back",
-			home).is(422).shows("must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
-		b.post("/tasks/bulk", "act", "priority", "ids", "1", "priority", "many").is(422).shows("must be a whole number", `value="many"`)
+			home).is(422).shows("Must not be blank", `value="pull" selected`, `name="ids" value="1 2"`)
+		b.post("/tasks/bulk", "act", "priority", "ids", "1", "priority", "many").is(422).shows("Must be a whole number", `value="many"`)
 		b.post("/tasks/bulk", "act", "label", "ids", "1", "labels", "Not Good").is(422).shows("must be 1 to 32", `value="Not Good"`)
 	})
 	t.Run("reports done and skipped tasks, once per form", func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestChecksOfATaskOnPages(t *testing.T) {
 	})
 	t.Run("an error is shown at its field", func(t *testing.T) {
 		b.post(at, "act", "save", "version", version, "checks[0].name", "a b", "checks[0].kind", "command",
-			"review.approvals", "11").is(422).shows("must be 1 to 32 characters", "must be 0 to 10", `value="a b"`)
+			"review.approvals", "11").is(422).shows("Must be 1 to 32 characters", "Must be 0 to 10", `value="a b"`)
 	})
 	t.Run("the checks apply, and the result under review is void", func(t *testing.T) {
 		b.post(at, fields("act", "save")...).redirectsTo(at).shows("Saved the checks and the review of #1")

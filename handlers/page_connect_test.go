@@ -32,8 +32,8 @@ func TestConnectAnAgent(t *testing.T) {
 		}
 	})
 	t.Run("an invalid form keeps its input", func(t *testing.T) {
-		b.post("/agents/coder/connect", "name", "", "days", "30").is(422).shows("must not be blank", `value="30"`)
-		b.post("/agents/coder/connect", "name", "x", "days", "many").is(422).shows("must be a whole number", `value="many"`)
+		b.post("/agents/coder/connect", "name", "", "days", "30").is(422).shows("Must not be blank", `value="30"`)
+		b.post("/agents/coder/connect", "name", "x", "days", "many").is(422).shows("Must be a whole number", `value="many"`)
 		b.post("/agents/ghost/connect", "name", "x", "days", "1").is(404)
 	})
 	t.Run("other roles are refused", func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestAReviewerSeesErrorsAndChanges(t *testing.T) {
 
 	t.Run("an invalid limit is reported at its field", func(t *testing.T) {
 		b.post(at+"/approve", "timeoutSeconds", "999999", "maxCostUsd", "-1").is(422).
-			shows(`id="timeoutSeconds-err"`, "may only be tightened", `id="maxCostUsd-err"`, "must be positive", `value="999999"`)
+			shows(`id="timeoutSeconds-err"`, "May only be tightened", `id="maxCostUsd-err"`, "Must be positive", `value="999999"`)
 		b.post(at+"/approve", "maxTurns", "x", "maxCostUsd", "NaN").is(422).shows(`id="maxTurns-err"`, `id="maxCostUsd-err"`)
 		b.post(at+"/deny", "reason", "").is(422).shows(`id="reason-err"`)
 	})

@@ -113,7 +113,7 @@ func TestPausePages(t *testing.T) {
 	t.Run("an agent is paused with a reason, and its page and queue say so", func(t *testing.T) {
 		b.get("/agents/coder").shows("/agents/coder/pause")
 		b.get("/agents/coder/pause").is(200).shows("Pause coder")
-		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("must not be blank")
+		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("Must not be blank")
 		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").redirectsTo("/agents/coder").shows("coder is paused",
 			"the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("Taskyard is paused")
@@ -132,7 +132,7 @@ func TestPausePages(t *testing.T) {
 	t.Run("everything stops after a confirmation page that names the runs", func(t *testing.T) {
 		inst.makeRun(tk.ID, service.Finished{}, "")
 		b.get("/scheduler/stop-everything").is(200).shows("1 run will be stopped", "running for ", "Stop 1 run and pause", "Paused work")
-		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("must not be blank")
+		b.post("/scheduler/stop-everything", "reason", "").is(422).shows("Must not be blank")
 		b.post("/scheduler/stop-everything", "reason", "A leak.").redirectsTo("/scheduler").shows("Stopped 1 run; Taskyard is paused",
 			"Taskyard is paused", "A leak.", "No active runs")
 		b.get("/tasks/new").shows("Taskyard is paused", "A leak.", "/scheduler/resume")

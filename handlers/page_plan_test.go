@@ -46,7 +46,7 @@ func TestPlanActions(t *testing.T) {
 		b.post(at+"/edit", "field", "status", "status", "done").is(422)
 		b.post(at+"/edit", "field", "title", "title", "Mine", "was", task.Mark("Other")).is(409).shows(`value="Mine"`,
 			"The title was changed in the meantime.")
-		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "must be a whole number")
+		b.post(at+"/edit", "field", "priority", "priority", "high").is(422).shows(`value="high"`, "Must be a whole number")
 		b.post(at+"/edit", "field", "title", "title", strings.Repeat("x", 201)).is(422).shows(`id="title-err"`)
 	})
 	t.Run("an edit can be undone unless another person edits meanwhile", func(t *testing.T) {

@@ -51,13 +51,13 @@ func TestProjectsOnPages(t *testing.T) {
 			shows("✗", "trunk", `role="alert"`)
 	})
 	t.Run("errors are shown at their fields, and the typed text is kept", func(t *testing.T) {
-		b.post(list, fields("key", "Web!", "act", "save", "defaultBranch", "trunk")...).is(422).shows("trunk", "cannot be used", "npm run build")
+		b.post(list, fields("key", "Web!", "act", "save", "defaultBranch", "trunk")...).is(422).shows("trunk", "Cannot be used", "npm run build")
 		b.post(list, fields("act", "save", "defaultBranch", "no such branch")...).is(422).
 			shows("defaultBranch-err").hides("merge.into-err") // it is empty, so the default branch is meant
 		b.post(list, "key", "w", "merge", "1", "act", "save").is(422).shows("merge-err")
 		p := b.post(list, "key", "w w", "repository", "relative", "checks[0].name", "a b",
 			"checks[0].kind", "command", "checks[0].timeoutSeconds", "soon").is(422)
-		p.shows("must be a whole number", `value="soon"`)
+		p.shows("Must be a whole number", `value="soon"`)
 		b.post(list, "key", "w w", "repository", "relative", "checks[0].name", "a b",
 			"checks[0].kind", "command").is(422).shows(
 			"must be 1 to 32 characters of a-z, 0-9 and -", "must be the absolute path",
@@ -122,7 +122,7 @@ func TestTasksOfProjectsOnPages(t *testing.T) {
 		b.get("/tasks/1/edit").shows(`name="project"`)
 		b.post("/tasks/1/edit", "field", "project", "project", "docs", "was", task.Mark("web")).redirectsTo("/tasks/1").
 			shows("/settings/projects/docs")
-		b.post("/tasks/1/edit", "field", "project", "project", "none").is(422).shows("there is no project none")
+		b.post("/tasks/1/edit", "field", "project", "project", "none").is(422).shows("There is no project none")
 		b.post("/tasks/1/edit", "title", "Write it", "owner", "coder", "priority", "0", "project", "").redirectsTo("/tasks/1")
 		if tk, err := inst.svc.Task(t.Context(), mayaActor, 1); err != nil || tk.Project != "" {
 			t.Errorf("got project %q: %v", tk.Project, err)

@@ -160,7 +160,7 @@ func TestAcceptingRequiresTheReviewedResult(t *testing.T) {
 		"You decided on result 1; the newest is result 2.", "The change is another one.", "The summary is another one.", "since=1", "other 3")
 	b.post("/tasks/1/review/request-changes", "result", "2", "digest", digest, "text", "Why?").is(409).shows("Why?")
 	now := b.get("/tasks/1/review").field("/tasks/1/review/accept", "digest")
-	b.post("/tasks/1/review/request-changes", "result", "2", "digest", now, "text", " ").is(422).shows("must not be blank")
+	b.post("/tasks/1/review/request-changes", "result", "2", "digest", now, "text", " ").is(422).shows("Must not be blank")
 	b.post("/tasks/1/review/accept", "result", "2", "digest", now, "text", "Fine.").redirectsTo("/tasks/1/review").shows("accepted", "Fine.")
 	b.get("/tasks/1").shows("Done")
 	b.get("/tasks/1/review").is(200).hides("Accept result", "Save draft", "Run one again")

@@ -18,7 +18,7 @@ func TestAScriptGetsTheRedirectOfAForm(t *testing.T) {
 		t.Errorf("got redirect to %q", got)
 	}
 	b.get("/tasks/1").is(200).shows("Said")
-	b.post(path, "content", "   ").is(422).shows("must not be blank")
+	b.post(path, "content", "   ").is(422).shows("Must not be blank")
 	guest := inst.browser()
 	guest.header = b.header
 	guest.post(path, "content", "Kept").is(401).shows("Kept")

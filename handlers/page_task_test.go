@@ -18,10 +18,10 @@ func TestCreateATaskByForm(t *testing.T) {
 	t.Run("errors are shown at their fields, and the typed text is kept", func(t *testing.T) {
 		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7",
 			"steps", "first\r\n"+strings.Repeat("x", 61), "links", "ftp://x y", "status", "draft").
-			is(422).shows("must not be blank", "line one\nline two", `value="7"`, "first", "step 2 must be 1 to 60 characters, is 61",
-			"link 1 must be an http, https or mailto URL", `value="draft" checked`)
-		b.post("/tasks", "title", "A title", "owner", "ghost").is(422).shows("unknown agent: ghost", `value="A title"`)
-		b.post("/tasks", "title", "A title", "owner", "coder", "priority", "high").is(422).shows("must be a whole number", `value="high"`)
+			is(422).shows("Must not be blank", "line one\nline two", `value="7"`, "first", "Step 2 must be 1 to 60 characters, is 61",
+			"Link 1 must be an http, https or mailto URL", `value="draft" checked`)
+		b.post("/tasks", "title", "A title", "owner", "ghost").is(422).shows("Unknown agent: ghost", `value="A title"`)
+		b.post("/tasks", "title", "A title", "owner", "coder", "priority", "high").is(422).shows("Must be a whole number", `value="high"`)
 		b.post("/tasks", "title", "A title", "owner", "bad").is(422).shows("may own drafts only")
 	})
 	t.Run("a valid form redirects to the new task", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTaskActions(t *testing.T) {
 	})
 	t.Run("a comment", func(t *testing.T) {
 		b.post(at+"/comments", "content", "Mind the *gap*\r\nplease").redirectsTo(at).shows("Commented", "Mind the <em>gap</em>")
-		b.post(at+"/comments", "content", "  ").is(422).shows("must not be blank", `id="comment-err"`)
+		b.post(at+"/comments", "content", "  ").is(422).shows("Must not be blank", `id="comment-err"`)
 	})
 	t.Run("a comment submitted twice appears once", func(t *testing.T) {
 		for range 2 {
@@ -84,9 +84,9 @@ func TestTaskActions(t *testing.T) {
 		b.post(at+"/steps/0", "done", "false").redirectsTo(at).shows("0 of 2")
 		b.get(at+"/steps/1/edit").is(200).shows(`value="Do"`, "Delegate this step")
 		b.post(at+"/steps/1", "title", "Do it well", "details", "with\r\ncare").redirectsTo(at).shows("Do it well", "with\ncare")
-		b.post(at+"/steps/1", "title", strings.Repeat("y", 61), "details", "kept").is(422).shows("must be 1 to 60 characters", "kept")
+		b.post(at+"/steps/1", "title", strings.Repeat("y", 61), "details", "kept").is(422).shows("Must be 1 to 60 characters", "kept")
 		b.post(at+"/steps", "title", "Check").redirectsTo(at).shows("Check", "0 of 3")
-		b.post(at+"/steps", "title", strings.Repeat("z", 61)).is(422).shows("must be 1 to 60 characters",
+		b.post(at+"/steps", "title", strings.Repeat("z", 61)).is(422).shows("Must be 1 to 60 characters",
 			`id="step-err"`, strings.Repeat("z", 61))
 	})
 	t.Run("an unknown step is not found", func(t *testing.T) {
@@ -96,14 +96,14 @@ func TestTaskActions(t *testing.T) {
 		}
 	})
 	t.Run("a step is delegated", func(t *testing.T) {
-		b.post(at+"/steps/1/subtask", "title", "", "owner", "planner", "description", "kept too").is(422).shows("must not be blank", "kept too")
+		b.post(at+"/steps/1/subtask", "title", "", "owner", "planner", "description", "kept too").is(422).shows("Must not be blank", "kept too")
 		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner", "priority",
 			"2").redirectsTo(at).shows("Delegated step 2 as #3", "Family", "/tasks/3")
 		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner").is(409).shows("already has the subtask 3")
 		b.get("/tasks/3").is(200).shows("Subtask of")
 	})
 	t.Run("a link is added and removed", func(t *testing.T) {
-		b.post(at+"/resources", "type", "url", "value", "nonsense", "label", "L").is(422).shows("must be an http", `value="nonsense"`)
+		b.post(at+"/resources", "type", "url", "value", "nonsense", "label", "L").is(422).shows("Must be an http", `value="nonsense"`)
 		b.post(at+"/resources", "type", "url", "value", "https://example.com/doc", "label", "Doc").
 			redirectsTo(at).shows("https://example.com/doc")
 		b.post(at+"/resources/0/delete", "value", "https://example.com/other").is(409).shows("have changed since")
@@ -118,12 +118,12 @@ func TestTaskActions(t *testing.T) {
 			"version", version).is(409).shows("maya changed", "meanwhile", `value="Mine"`)
 		b.post(at+"/edit", "title", "Mine", "description", "d", "owner", "coder", "priority", "3",
 			"version", again.field(at+"/edit", "version")).redirectsTo(at).shows("Mine")
-		b.post(at+"/edit", "title", "", "description", "keep me", "owner", "coder", "priority", "3").is(422).shows("must not be blank", "keep me")
+		b.post(at+"/edit", "title", "", "description", "keep me", "owner", "coder", "priority", "3").is(422).shows("Must not be blank", "keep me")
 	})
 	t.Run("an idle task is moved with a comment", func(t *testing.T) {
 		b.get(at + "/move").is(200).shows("belongs to coder")
-		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "").is(422).shows("must not be blank", `value="planner" selected`)
-		b.post(at+"/move", "from", "coder", "to", "ghost", "comment", "c").is(422).shows("unknown agent", `id="to-err"`)
+		b.post(at+"/move", "from", "coder", "to", "planner", "comment", "").is(422).shows("Must not be blank", `value="planner" selected`)
+		b.post(at+"/move", "from", "coder", "to", "ghost", "comment", "c").is(422).shows("Unknown agent", `id="to-err"`)
 		for range 2 {
 			b.post(at+"/move", "from", "coder", "to", "planner", "comment", "over to you",
 				"_key", "M1").redirectsTo(at).shows("over to you", "handed it over")

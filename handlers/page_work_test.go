@@ -39,9 +39,9 @@ func TestDecisionsOnRuns(t *testing.T) {
 		b.post(at+"/deny", "reason", "  ").is(422).shows("is required")
 	})
 	t.Run("limits can only be tightened, and the input is kept", func(t *testing.T) {
-		b.post(at+"/approve", "version", version, "timeoutSeconds", "999999").is(422).shows("may only be tightened", `value="999999"`)
+		b.post(at+"/approve", "version", version, "timeoutSeconds", "999999").is(422).shows("May only be tightened", `value="999999"`)
 		b.post(at+"/approve", "version", version, "maxTokens", "many", "scope",
-			"task").is(422).shows("must be a whole number", `value="task" form="approve" checked`)
+			"task").is(422).shows("Must be a whole number", `value="task" form="approve" checked`)
 	})
 	t.Run("a version that was not reviewed is not approved", func(t *testing.T) {
 		b.post(at+"/approve", "version", strings.Repeat("0", 64)).is(409).shows("has changed since you reviewed it")

@@ -84,7 +84,7 @@ func TestPermissionsOnPages(t *testing.T) {
 		b.get("/runs/"+p.Run.String()).shows("This run asks to call", "Asks permission")
 	})
 	t.Run("a denial needs a reason", func(t *testing.T) {
-		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("is required")
+		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason", " ").is(422).shows("Is required")
 	})
 	t.Run("the decision redirects back and is on the page", func(t *testing.T) {
 		b.post("/runs/"+p.Run.String()+"/permissions/1/deny", "reason",

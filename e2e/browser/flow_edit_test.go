@@ -43,11 +43,11 @@ func TestEveryFieldCanBeEditedOnThePage(t *testing.T) {
 			b.fill("#priority", "9000000")
 			eval[chromedp.Void](b, `void document.querySelector("#priority").removeAttribute("max")`)
 			b.press("#edit-priority button|Save")
-			b.see("must be")
+			b.see("Must be")
 			if scripted { // a live update removes none of it
 				must(inst.svc.Comment(ctx, inst.maya, tk.ID, "Meanwhile"))
 				b.see("Meanwhile")
-				b.see("must be")
+				b.see("Must be")
 			}
 			equal(t, "typed text", b.value("#priority"), "9000000")
 			b.fill("#priority", "4")

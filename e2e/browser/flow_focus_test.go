@@ -103,7 +103,7 @@ func TestTheFocusGoesToWhatAFormBrings(t *testing.T) {
 		b.focus("#key")
 		b.insert("handbook")
 		b.loads(typed(kb.Enter))
-		b.focused(`e.name === "merge" && document.querySelector("#merge-err").textContent.includes("needs a repository")`)
+		b.focused(`e.name === "merge" && document.querySelector("#merge-err").textContent.includes("Needs a repository")`)
 		b.open("/agents/new")
 		b.focus("#id")
 		b.insert("writer")

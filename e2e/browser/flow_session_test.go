@@ -17,7 +17,7 @@ func TestTheOneTimeLinkCreatesTheFirstAdmin(t *testing.T) {
 	b.fill("#password2", "something else entirely")
 	b.expect("422")
 	b.press("button|Create account")
-	b.see("is not the same as the first")
+	b.see("Is not the same as the first")
 	b.fill("#password", password)
 	b.fill("#password2", password)
 	b.press("button|Create account")

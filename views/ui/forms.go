@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -85,4 +87,18 @@ func FieldAttrs(id, hint, problem string) templ.Attributes {
 		a["aria-describedby"] = strings.Join(by, " ")
 	}
 	return a
+}
+
+// Sentence returns the error of a field as a sentence: "must not be blank" as
+// "Must not be blank."
+func Sentence(problem string) string {
+	if problem == "" {
+		return ""
+	}
+	r, size := utf8.DecodeRuneInString(problem)
+	problem = string(unicode.ToUpper(r)) + problem[size:]
+	if !strings.HasSuffix(problem, ".") {
+		problem += "."
+	}
+	return problem
 }

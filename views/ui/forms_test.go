@@ -1,6 +1,9 @@
 package ui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAFieldErrorNamesTheWrongEntry(t *testing.T) {
 	t.Parallel()
@@ -15,5 +18,21 @@ func TestAFieldErrorNamesTheWrongEntry(t *testing.T) {
 		if got := fe.FirstFor(field); got != want {
 			t.Errorf("%s: got %q, want %q", field, got, want)
 		}
+	}
+}
+
+func TestTheErrorOfAFieldIsASentence(t *testing.T) {
+	t.Parallel()
+	for _, problem := range []string{"must not be blank", "Must not be blank", "Must not be blank."} {
+		var b strings.Builder
+		if err := TextField("name", "Name", "", "Its name.", problem, nil).Render(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "Must not be blank.</p>") {
+			t.Errorf("%q: got %s", problem, b.String())
+		}
+	}
+	if got := Sentence(""); got != "" {
+		t.Errorf("without an error, got %q", got)
 	}
 }
