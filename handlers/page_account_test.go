@@ -174,6 +174,10 @@ func TestPeople(t *testing.T) {
 		b.post("/settings/people", "name", "vera", "password", "short", "role", "viewer").is(422).
 			shows("Must be at least 12 characters", `value="vera"`, `value="viewer" selected`)
 	})
+	t.Run("every wrong field is marked", func(t *testing.T) {
+		b.post("/settings/people", "name", "ve ra", "password", "short", "role", "viewer").is(422).shows(`id="name-err"`, `id="password-err"`)
+		b.post("/settings/tokens", "name", " ", "scope", "read", "days", "9999").is(422).shows(`id="name-err"`, `id="days-err"`)
+	})
 	b.post("/settings/people", "name", "vera", "password", pagePassword, "role",
 		"viewer").redirectsTo("/settings/people").shows("Added vera", `id="user-2"`, ">now<", "no spaces")
 	t.Run("names are unique", func(t *testing.T) {

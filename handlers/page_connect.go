@@ -8,6 +8,7 @@ import (
 
 	"taskyard/service"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) connectPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -47,9 +48,7 @@ func (s *Server) connectAgent(c echo.Context) error {
 			return err
 		}
 		return s.again(c, e, page, func(ch views.Chrome) (templ.Component, error) {
-			m := views.ConnectModel{Form: f}
-			m.Field, m.Error = oneProblem(e)
-			return s.connect(c, ch, m)
+			return s.connect(c, ch, views.ConnectModel{Form: f, Errors: ui.FieldErrorsFrom(e)})
 		})
 	}
 	return s.show(c, http.StatusOK, page, func(ch views.Chrome) (templ.Component, error) {

@@ -9,6 +9,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) peoplePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -34,7 +35,7 @@ func (s *Server) peopleAgain(c echo.Context, m views.PeopleModel, err error) err
 	if !ok {
 		return err
 	}
-	m.Field, m.Error = oneProblem(e)
+	m.Errors = ui.FieldErrorsFrom(e)
 	return s.again(c, e, views.URL.Settings("people"), func(ch views.Chrome) (templ.Component, error) { return s.people(c, ch, m) })
 }
 

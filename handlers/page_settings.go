@@ -12,6 +12,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) profilePage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -44,9 +45,7 @@ func (s *Server) changePassword(c echo.Context) error {
 	}
 	return s.again(c, e, views.URL.Settings(""), func(ch views.Chrome) (templ.Component, error) {
 		m, err := s.profile(c)
-		if m.Field, m.Error = oneProblem(e); m.Field == "old" {
-			m.Field = "current"
-		}
+		m.Errors = renamed(ui.FieldErrorsFrom(e), "old", "current")
 		return views.ProfilePage(ch, m), err
 	})
 }
@@ -59,14 +58,6 @@ func (s *Server) sessionHash(c echo.Context) string {
 	}
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// oneProblem returns the first wrong field of an error, "" if it names none.
-func oneProblem(e *task.Error) (field, message string) {
-	if all := e.AllFields(); len(all) > 0 {
-		return all[0].Field, all[0].Message
-	}
-	return "", e.Message
 }
 
 func (s *Server) signOutEverywhere(c echo.Context) error {

@@ -9,6 +9,7 @@ import (
 	"taskyard/service"
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) tokensPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -70,8 +71,7 @@ func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error 
 	if !ok {
 		return err
 	}
-	m := views.TokensModel{Form: f}
-	m.Field, m.Error = oneProblem(e)
+	m := views.TokensModel{Form: f, Errors: renamed(ui.FieldErrorsFrom(e), "own", "")}
 	return s.again(c, e, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) { return s.tokens(c, ch, m) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 
 	"taskyard/task"
+	"taskyard/views/ui"
 )
 
 // ConnectModel is the page that creates a token for one agent.
@@ -12,8 +13,7 @@ type ConnectModel struct {
 	Tokens []task.Token // of the agent
 	Fresh  *FreshToken
 	Form   TokenForm
-	Error  string
-	Field  string
+	Errors ui.FieldErrors
 }
 
 var nameAttrs = templ.Attributes{"required": true, "autocomplete": "off"}

@@ -14,8 +14,7 @@ type ProfileModel struct {
 	User     task.User
 	Sessions []Session // of this person, most recently used first
 
-	Error string // why changing the password failed, or ""
-	Field string // the field of Error
+	Errors ui.FieldErrors // why changing the password failed
 }
 
 // Session is a signed-in browser.
@@ -41,8 +40,7 @@ type PeopleModel struct {
 	People []task.User
 	Name   string // as typed, if adding failed
 	Role   task.Role
-	Error  string
-	Field  string
+	Errors ui.FieldErrors
 }
 
 // TokensModel is the settings page of bearer tokens.
@@ -51,8 +49,7 @@ type TokensModel struct {
 	Agents []string // IDs that a token may be bound to
 	Fresh  *FreshToken
 	Form   TokenForm
-	Error  string
-	Field  string
+	Errors ui.FieldErrors
 }
 
 // TokenForm contains the fields of the form for a new token.

@@ -27,11 +27,3 @@ func roleText(r task.Role) string {
 	}
 	return string(r)
 }
-
-// fieldProblem returns the problem if it belongs to this field.
-func fieldProblem(wrong, field, problem string) string {
-	if wrong == field {
-		return problem
-	}
-	return ""
-}
