@@ -60,3 +60,30 @@ func TestEveryTabSaysThatTheSessionHasEnded(t *testing.T) {
 	}
 	equal(t, "typed", b.value("#comment"), "Half a thought")
 }
+
+func TestAPasswordIsTypedOnceWhereAnotherFieldIsWrong(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	b := inst.tab()
+	b.expect("409", "422")
+	b.open("/settings/people")
+	b.fill("#name", "maya")
+	b.fill("#password", password)
+	b.press("button|Add person")
+	b.wait(`document.querySelector("#name-err")`)
+	b.focused(`e.id === "name"`)
+	equal(t, "the password", b.value("#password"), password)
+	b.fill("#name", "vera")
+	b.press("button|Add person")
+	b.see("Added vera")
+	equal(t, "the password of the added person", b.value("#password"), "")
+
+	b.open("/settings")
+	b.fill("#current", "wrong")
+	b.fill("#password", "another "+password)
+	b.press("button|Change password")
+	b.wait(`document.querySelector("#current-err")`)
+	b.focused(`e.id === "current"`)
+	equal(t, "the wrong password", b.value("#current"), "")
+	equal(t, "the new password", b.value("#password"), "another "+password)
+}

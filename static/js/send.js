@@ -3,7 +3,8 @@
 (() => {
   const { taskyard } = window;
   const wait = ms => new Promise(done => setTimeout(done, ms));
-  const patience = 60000; // ms to wait for an answer
+  // patience is how long to wait for an answer, in ms.
+  const patience = 60000;
   const checking = "Connection lost. Checking…", away = "The server cannot be reached.";
 
   // newKey returns a new idempotency key.
@@ -149,7 +150,10 @@
   const refused = (form, doc) => {
     if (form.closest("dialog") || !form.isConnected || ![...doc.forms].some(f => f.getAttribute("action") === form.getAttribute("action"))) return false;
     form.dataset.replace = "";
+    // The server does not send passwords back.
+    const body = new FormData(form);
     if (!show(doc)) return false;
+    form.querySelectorAll("[type=password]:not([aria-invalid])").forEach(el => { el.value = body.get(el.name); });
     document.querySelector("main :is([aria-invalid], [role=alert][tabindex])")?.focus();
     document.dispatchEvent(new Event("taskyard:arrived"));
     return true;
