@@ -183,7 +183,9 @@ func TestSavedViewsOfAPerson(t *testing.T) {
 	other.get("/tasks").hides("Hot<", `Hot"`)
 	other.post("/views", "name", "Hers", "path", "/queues?status=waiting").redirectsTo("/views").shows("Hers")
 	other.post("/views/1/delete").is(404)
-	b.post("/views", "name", "hot", "path", "/tasks").is(409).shows("you already have a view of this name")
+	b.post("/views", "name", "hot", "path", "/tasks").is(409).
+		shows("You already have a view of this name", `value="hot"`, `id="view-name-err"`)
+	b.post("/views", "name", "\u200b", "path", "/queues?status=waiting").is(422).shows("Must not be blank", `value="waiting"`)
 	b.post("/views", "name", "x", "path", "https://example.com/tasks").is(422)
 	b.post("/views", "name", "x", "path", "/settings").is(422)
 	b.post("/views", "name", strings.Repeat("x", 61), "path", "/tasks").is(422)

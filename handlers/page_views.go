@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"maps"
 	"net/url"
 
 	"github.com/a-h/templ"
@@ -8,6 +9,7 @@ import (
 
 	"taskyard/task"
 	"taskyard/views"
+	"taskyard/views/ui"
 )
 
 func (s *Server) viewsPage(_ echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -22,10 +24,30 @@ func (s *Server) saveView(c echo.Context) error {
 		return withBack(c, err, home)
 	}
 	v, err := s.svc.SaveView(formContext(c), actorFrom(c), c.FormValue("name"), path)
+	if e, ok := refusal(err); ok && ui.FieldErrorsFrom(e)["name"] != "" {
+		return s.saveViewAgain(c, e, path)
+	}
 	if err != nil {
 		return withBack(c, err, home)
 	}
 	return s.done(c, home, "Saved the view %s", v.Name)
+}
+
+// saveViewAgain shows the list at path again, with the name that was refused.
+func (s *Server) saveViewAgain(c echo.Context, e *task.Error, path string) error {
+	u, err := url.Parse(path)
+	if err != nil {
+		return err
+	}
+	maps.Copy(c.QueryParams(), u.Query())
+	page := s.tasksPage
+	if u.Path == views.URL.Queues(views.QueueFilter{}) {
+		page = s.queuesPage
+	}
+	return s.again(c, e, path, func(ch views.Chrome) (templ.Component, error) {
+		ch.NewView = views.NewView{Name: c.FormValue("name"), Problem: ui.FieldErrorsFrom(e)["name"]}
+		return page(c, ch)
+	})
 }
 
 // listPath returns the URL of a list with only the known parts of its filter.

@@ -23,6 +23,7 @@ type Chrome struct {
 	Agents           []NavAgent
 	MoreAgents       int              // agents that the navigation omits
 	Views            []task.SavedView // the person's own
+	NewView          NewView          // that could not be saved, if any
 	Projects         []string         // keys of those that accept tasks
 	Scheduler        SchedulerLine
 	Pauses           task.Pauses // what is paused now

@@ -10,6 +10,12 @@ type ViewsModel struct {
 	Error string  // the reason
 }
 
+// NewView is the name of a view that could not be saved.
+type NewView struct {
+	Name    string // as typed
+	Problem string // the reason
+}
+
 func (m ViewsModel) problem(id task.ID) string {
 	if id != m.Of {
 		return ""

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"testing"
 
 	"taskyard/task"
@@ -68,4 +69,32 @@ func TestAFilterAppliesWhenItIsChanged(t *testing.T) {
 		b.see("Of the scout")
 		b.seeNot("Of the coder")
 	})
+}
+
+func TestAViewWithATakenNameIsNamedAgainInItsMenu(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	must(inst.svc.SaveView(ctx, inst.maya, "Mine", "/tasks"))
+	inst.create(task.New{Title: "Polish the lamp"})
+	for _, scripted := range []bool{true, false} {
+		for _, list := range []string{"/tasks", "/queues"} {
+			b := inst.tab()
+			if !scripted {
+				b.withoutScripts()
+			}
+			b.expect("409")
+			b.size(390, 844)
+			b.open(list + "?q=lamp")
+			b.click("#views summary")
+			b.fill("#views input[name=name]", "mine")
+			b.press("#views button|Save")
+			b.see("You already have a view of this name.")
+			b.focused(`e.matches("#views input") && e.value === "mine"`)
+			b.see("Polish the lamp")
+			b.fill("#views input[name=name]", fmt.Sprintf("Lamp %s %v", list, scripted))
+			b.press("#views button|Save")
+			b.see("Saved the view Lamp")
+			b.wait(`location.pathname + location.search === ` + quote(list+"?q=lamp"))
+		}
+	}
 }
