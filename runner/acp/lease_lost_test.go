@@ -29,7 +29,7 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 	begin := time.Now()
 	out, err := agent("deaf").Run(ctx, spec, rec)
 	testkit.NoError(t, err)
-	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
+	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "its lease was lost")
 	if took := time.Since(begin); took > supervise.DefaultGrace {
 		t.Errorf("it took %v", took)
 	}

@@ -24,7 +24,7 @@ func TestAProgramWhoseRunIsOverIsNotAskedToStop(t *testing.T) {
 		}
 	}
 	out := runnertest.RunWith(t, ctx, fake("say "+fakeInit, "stop"), claudeSpec(t), r)
-	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "nobody takes")
+	runnertest.WantState(t, out, task.RunCanceled, task.PhaseBy, "its lease was lost")
 	if said := r.Texts(supervise.EventText); strings.Contains(strings.Join(said, ""), "interrupt") {
 		t.Errorf("the program read %q", said)
 	}

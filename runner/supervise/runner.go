@@ -16,7 +16,7 @@ import (
 var (
 	ErrCanceled   = errors.New("canceled")
 	ErrTaskClosed = errors.New("the task was closed")
-	ErrLeaseLost  = errors.New("nobody takes what it does any more") // the program is killed without being asked to stop
+	ErrLeaseLost  = errors.New("its lease was lost") // the program is killed without being asked to stop
 	ErrShutdown   = errors.New("the server is stopping")
 )
 
