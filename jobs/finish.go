@@ -14,6 +14,9 @@ const (
 	firstRetry  = 50 * time.Millisecond // before storing the end of a run again
 	lastRetry   = 5 * time.Second
 	logInterval = time.Minute
+
+	// transcriptTries is how often the end of a run waits for the lines before it.
+	transcriptTries = 5
 )
 
 // finish stores the end of a run, however long the database is busy, full or
@@ -23,9 +26,11 @@ const (
 func (j *Jobs) finish(r *task.Run, out supervise.Outcome, s *sink) {
 	var stopping, logged time.Time
 	closing := j.runCtx.Done()
-	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		s.flush() // what is left of the transcript comes before the end
-		err := j.store(r, out)
+	for try, wait := 1, firstRetry; ; try, wait = try+1, min(2*wait, lastRetry) {
+		err := s.flush() // what is left of the transcript comes before the end
+		if err == nil || try > transcriptTries {
+			err = j.store(r, out)
+		}
 		if err == nil {
 			return
 		}

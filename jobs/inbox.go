@@ -24,7 +24,7 @@ func (j *Jobs) inbox(s *sink) (in *supervise.Inbox, stop func()) {
 			return list
 		},
 		Deliver: func(id task.ID) bool {
-			s.flush() // write earlier events first
+			_ = s.flush() // write earlier events first
 			err := j.opt.Service.DeliverRunMessage(ctx, s.run.ID, s.run.Lease, id)
 			failed("message to the run not delivered", err)
 			return err == nil

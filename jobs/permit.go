@@ -25,7 +25,7 @@ func (s *sink) Permit(ctx context.Context, req supervise.PermissionRequest) (sup
 		return supervise.PermissionAnswer{Message: "Nobody decided on an earlier call in time, so " +
 			"this one is denied, and so is every later one in this run"}, nil
 	}
-	s.flush() // write the preceding events first
+	_ = s.flush() // write the preceding events first
 	svc := s.j.opt.Service
 	p, err := svc.AskPermission(ctx, s.run.ID, s.run.Lease, task.Permission{Tool: req.Tool, Input: req.Input, Reason: req.Reason})
 	if err == nil && p.IsPending() {

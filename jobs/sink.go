@@ -71,7 +71,7 @@ func (s *sink) HoldTurn(ctx context.Context, most task.Turn) (task.TurnGrant, er
 
 // ReleaseTurn writes the usage of the turn, and then ends its reservation.
 func (s *sink) ReleaseTurn() {
-	s.flush()
+	_ = s.flush() // has logged it, and tries again
 	s.j.opt.Service.ReleaseTurn(s.run.ID)
 }
 
@@ -84,7 +84,7 @@ func (s *sink) Event(e supervise.Event) {
 	case s.unsaved > maxUnsaved:
 		s.drop()
 	case len(s.lines) >= flushAt && !s.failing:
-		s.flushLocked()
+		_ = s.flushLocked() // has logged it, and tries again
 		return
 	}
 	if s.timer == nil {
@@ -115,14 +115,12 @@ func (s *sink) drop() {
 
 func (s *sink) flushAfter(wait time.Duration) {
 	s.timer = time.AfterFunc(wait, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.flushLocked()
+		_ = s.flush() // has logged it, and tries again
 	})
 }
 
 // flushLocked stores the lines. If it fails, they wait for the next attempt.
-func (s *sink) flushLocked() {
+func (s *sink) flushLocked() error {
 	if s.timer != nil {
 		s.timer.Stop()
 		s.timer = nil
@@ -135,7 +133,7 @@ func (s *sink) flushLocked() {
 		}}, lines...)
 	}
 	if len(lines) == 0 {
-		return
+		return nil
 	}
 	err := s.j.opt.Service.AppendTranscript(context.Background(), s.run.ID, s.run.Lease, lines)
 	if err != nil && !task.IsCode(err, task.CodeStaleLease) {
@@ -144,9 +142,10 @@ func (s *sink) flushLocked() {
 		}
 		s.failing = true
 		s.flushAfter(flushAgain)
-		return
+		return err
 	}
 	s.lines, s.unsaved, s.dropped, s.failing = nil, 0, 0, false
+	return nil
 }
 
 func missing(lines int) string {
@@ -157,10 +156,10 @@ func missing(lines int) string {
 }
 
 // flush writes the buffered lines.
-func (s *sink) flush() {
+func (s *sink) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flushLocked()
+	return s.flushLocked()
 }
 
 // close is called after the end of the run is stored: lines that are not stored
