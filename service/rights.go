@@ -16,8 +16,9 @@ import (
 //  2. A person's consent forgets the hands: starting a draft, approving all runs
 //     of the task; writing a text or choosing another owner, those of that part.
 //  3. Under the policies delegated and always a run waits for a person if it has
-//     a tool, a limit, a depth, or for its shell network access or a variable,
-//     that one of these hands lacks, and the approval says so. What an agent created or started always waits.
+//     a tool, a limit, a depth, or (for its shell) network access or a variable
+//     that one of these hands lacks, and the approval says so. What an agent
+//     created or started always waits.
 //  4. Under never it does not wait. If the instance says never, it has no tool
 //     that an agent which created the task lacks; if only the definition says so,
 //     no tool and no limit that any of the hands lacks.

@@ -47,12 +47,22 @@ func (h *Contribution) IsByAgent() bool { return !IsUserName(h.Actor) }
 
 // Merge returns h for two acts of one actor on one part: what both could do.
 func (h Contribution) Merge(with Contribution) Contribution {
-	h.Tools = slices.DeleteFunc(slices.Clone(h.Tools), func(t string) bool { return !slices.Contains(with.Tools, t) })
-	h.Env = slices.DeleteFunc(slices.Clone(h.Env), func(v string) bool { return !slices.Contains(with.Env, v) })
+	h.Tools = common(h.Tools, with.Tools)
+	h.Env = common(h.Env, with.Env)
 	h.Network = h.Network && with.Network
 	h.Limits, h.Depth, h.AllRights = h.Limits.AtMost(with.Limits), max(h.Depth, with.Depth), h.AllRights && with.AllRights
 	h.At = max(h.At, with.At)
 	return h
+}
+
+// without returns the elements of list that are not in other.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// common returns the elements of list that are in other, too.
+func common(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !slices.Contains(other, s) })
 }
 
 // shell is the tool that can use the network and the variables of a definition.
@@ -62,12 +72,12 @@ const shell = "bash"
 // bash"; "" when nothing.
 func (r Rights) Missing(by Rights) string {
 	var list []string
-	lacks := slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return slices.Contains(by.Tools, t) })
+	lacks := without(r.Tools, by.Tools)
 	if slices.Contains(r.Tools, shell) && slices.Contains(by.Tools, shell) { // else nothing can use them, or it lacks the shell
 		if r.Network && !by.Network {
 			lacks = append(lacks, "network access")
 		}
-		lacks = append(lacks, slices.DeleteFunc(slices.Clone(r.Env), func(v string) bool { return slices.Contains(by.Env, v) })...)
+		lacks = append(lacks, without(r.Env, by.Env)...)
 	}
 	if len(lacks) > 0 {
 		list = append(list, "lacks "+andList(lacks))
