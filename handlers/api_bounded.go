@@ -142,7 +142,7 @@ func (w *shapeChecker) free(at string) error {
 	err := w.d.SkipValue()
 	if n := w.d.InputOffset() - from; err == nil && n > maxFreeValue+2 {
 		w.exceeded = true
-		w.problems.Add(at, "must be at most %d bytes of JSON, is %d", maxFreeValue, n)
+		w.problems.Add(at, "must be at most %d bytes of JSON, not %d", maxFreeValue, n)
 	}
 	return err
 }

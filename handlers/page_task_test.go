@@ -18,7 +18,7 @@ func TestCreateATaskByForm(t *testing.T) {
 	t.Run("errors are shown at their fields, and the typed text is kept", func(t *testing.T) {
 		b.post("/tasks", "title", "", "description", "line one\r\nline two", "owner", "ghost", "priority", "7",
 			"steps", "first\r\n"+strings.Repeat("x", 61), "links", "ftp://x y", "status", "draft").
-			is(422).shows("Must not be blank", "line one\nline two", `value="7"`, "first", "Step 2 must be 1 to 60 characters, is 61",
+			is(422).shows("Must not be blank", "line one\nline two", `value="7"`, "first", "Step 2 must be 1 to 60 characters, not 61",
 			"Link 1 must be an http, https or mailto URL", `value="draft" checked`)
 		b.post("/tasks", "title", "A title", "owner", "ghost").is(422).shows("Unknown agent: ghost", `value="A title"`)
 		b.post("/tasks", "title", "A title", "owner", "coder", "priority", "high").is(422).shows("Must be a whole number", `value="high"`)

@@ -50,7 +50,7 @@ func TestTheTodoListOnTheAgentPage(t *testing.T) {
 	})
 	t.Run("a refused item keeps its text", func(t *testing.T) {
 		long := strings.Repeat("x", 4097)
-		b.post(act, "operation", "rpush", "item", long).is(422).shows(long, "must be 1 to 4096 characters, is 4097")
+		b.post(act, "operation", "rpush", "item", long).is(422).shows(long, "must be 1 to 4096 characters, not 4097")
 		b.post(act, "operation", "rpush", "item", " ").is(422).shows("must not be blank")
 		b.post(act, "operation", "push", "item", "x").is(422).shows("must be one of lpush, rpush")
 		b.post(act, "operation", "list").redirectsTo(page)

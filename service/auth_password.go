@@ -27,7 +27,7 @@ func checkPassword(p *task.Problems, password string, about ...string) {
 		return
 	}
 	if n := len([]rune(password)); n < minPassword {
-		p.Add("password", "must be at least %d characters, is %d", minPassword, n)
+		p.Add("password", "must be at least %d characters, not %d", minPassword, n)
 		return
 	}
 	if why := passwordWeakness(password, about); why != "" {

@@ -14,7 +14,7 @@ func TestEasilyGuessedPasswordsAreRefused(t *testing.T) {
 		password, name string
 		want           string // part of the error, or "" for none
 	}{
-		{"short", "maya", "at least 12 characters, is 5"},
+		{"short", "maya", "at least 12 characters, not 5"},
 		{"aaaaaaaaaaaa", "maya", "too easily guessed"},
 		{"abcabcabcabcabc", "maya", "too easily guessed"},
 		{"123456789012", "maya", "too easily guessed"},

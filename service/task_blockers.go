@@ -41,7 +41,7 @@ func (s *Service) checkBlockers(rx *db.Rx, a task.Actor, field string, id task.I
 	set = slices.Compact(set)
 	var p task.Problems
 	if len(set) > task.MaxBlockers {
-		p.Add(field, "must be at most %d tasks, is %d", task.MaxBlockers, len(set))
+		p.Add(field, "must be at most %d tasks, not %d", task.MaxBlockers, len(set))
 		return nil, p.Err()
 	}
 	if slices.Contains(set, id) {

@@ -107,7 +107,7 @@ func TestRefusedBlockers(t *testing.T) {
 		words string
 	}{
 		"an unknown blocker is named by its index": {set(maya, tk.ID, b.ID, 99), task.CodeInvalidField, "taskIds[1]: no task has the id 99"},
-		"more than 100 are too many":               {set(maya, tk.ID, many...), task.CodeInvalidField, "must be at most 100 tasks, is 101"},
+		"more than 100 are too many":               {set(maya, tk.ID, many...), task.CodeInvalidField, "must be at most 100 tasks, not 101"},
 		"itself is a cycle":                        {set(maya, tk.ID, b.ID, tk.ID), task.CodeDependencyCycle, "1 → 1"},
 		"an archived task cannot be blocked":       {set(maya, gone.ID, tk.ID), task.CodeArchived, ""},
 		"an unknown task is not found":             {set(maya, 99, tk.ID), task.CodeTaskNotFound, ""},

@@ -95,7 +95,7 @@ func (s *Service) checkBulk(b *Bulk) error {
 	b.IDs = slices.Compact(b.IDs)
 	var p task.Problems
 	if len(b.IDs) < 1 || len(b.IDs) > task.MaxBulk {
-		p.Add("id", "must name 1 to %d tasks, is %d", task.MaxBulk, len(b.IDs))
+		p.Add("id", "must name 1 to %d tasks, not %d", task.MaxBulk, len(b.IDs))
 	}
 	switch b.Act {
 	case BulkMove:

@@ -83,7 +83,7 @@ func TestTodoErrors(t *testing.T) {
 		"a push without an item":         {task.TodoCall{Op: "rpush"}, "item", "blank"},
 		"an empty item":                  {task.TodoCall{Op: "lpush", Item: &empty}, "item", "1 to 4096"},
 		"an item of white space":         {task.TodoCall{Op: "lpush", Item: ptr(" \t\n")}, "item", "blank"},
-		"an item that is too long":       {task.TodoCall{Op: "rpush", Item: ptr(strings.Repeat("é", 4097))}, "item", "is 4097"},
+		"an item that is too long":       {task.TodoCall{Op: "rpush", Item: ptr(strings.Repeat("é", 4097))}, "item", "not 4097"},
 		"NUL":                            {task.TodoCall{Op: "rpush", Item: ptr("a\x00")}, "item", "NUL"},
 		"invalid UTF-8":                  {task.TodoCall{Op: "rpush", Item: ptr("a\xff")}, "item", "UTF-8"},
 		"an item to pop":                 {task.TodoCall{Op: "lpop", Item: ptr("a")}, "item", "lpop takes no item"},

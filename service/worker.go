@@ -166,7 +166,7 @@ func checkAsk(ask task.WorkerAsk) error {
 	}
 	for field, list := range map[string][]string{"labels": ask.Labels, "runners": ask.Runners} {
 		if len(list) > task.MaxWorkerTags {
-			p.Add(field, "must be at most %d, is %d", task.MaxWorkerTags, len(list))
+			p.Add(field, "must be at most %d, not %d", task.MaxWorkerTags, len(list))
 			continue
 		}
 		for _, l := range list {

@@ -36,8 +36,8 @@ func TestLineLengthIsMeasuredInCharacters(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
 		60:  "",
-		239: "title: must be 1 to 60 characters, is 239",
-		241: "title: must be 1 to 60 characters, is 241",
+		239: "title: must be 1 to 60 characters, not 239",
+		241: "title: must be 1 to 60 characters, not 241",
 	} {
 		var p Problems
 		p.CheckLine("title", strings.Repeat("x", n), MaxStepTitle)

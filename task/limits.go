@@ -55,7 +55,7 @@ func (p *Problems) CheckText(field, s string, maxBytes int) bool {
 	case strings.IndexByte(s, 0) >= 0:
 		p.Add(field, "must not contain a NUL character")
 	case len(s) > maxBytes:
-		p.Add(field, "must be at most %d bytes, is %d", maxBytes, len(s))
+		p.Add(field, "must be at most %d bytes, not %d", maxBytes, len(s))
 	default:
 		return true
 	}
@@ -77,7 +77,7 @@ func (p *Problems) CheckLine(field, s string, maxChars int) {
 	case isBlank(s):
 		p.Add(field, "must not be blank")
 	case n > maxChars:
-		p.Add(field, "must be 1 to %d characters, is %d", maxChars, n)
+		p.Add(field, "must be 1 to %d characters, not %d", maxChars, n)
 	case strings.ContainsAny(s, "\r\n"):
 		p.Add(field, "must be one line")
 	}
@@ -93,7 +93,7 @@ func (p *Problems) CheckComment(field, s string) {
 // CheckSteps reports every wrong step; prefix is the field's name.
 func (p *Problems) CheckSteps(prefix string, steps []Step) {
 	if len(steps) > MaxSteps {
-		p.Add(prefix, "must be at most %d steps, is %d", MaxSteps, len(steps))
+		p.Add(prefix, "must be at most %d steps, not %d", MaxSteps, len(steps))
 		return
 	}
 	for i, s := range steps {
@@ -128,7 +128,7 @@ func (p *Problems) CheckTaskText(field string, now, before int) {
 // CheckResources reports every wrong resource; prefix is the field's name.
 func (p *Problems) CheckResources(prefix string, rs []Resource) {
 	if len(rs) > MaxResources {
-		p.Add(prefix, "must be at most %d resources, is %d", MaxResources, len(rs))
+		p.Add(prefix, "must be at most %d resources, not %d", MaxResources, len(rs))
 		return
 	}
 	for i, r := range rs {
@@ -186,7 +186,7 @@ func (p *Problems) CheckLabels(field string, list []string) []string {
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
 	if len(sorted) > MaxLabels {
-		p.Add(field, "must be at most %d labels, is %d", MaxLabels, len(sorted))
+		p.Add(field, "must be at most %d labels, not %d", MaxLabels, len(sorted))
 		return sorted
 	}
 	for i, l := range list {

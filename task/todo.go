@@ -109,7 +109,7 @@ func (p *Problems) checkTodoItem(item string) {
 	case strings.TrimSpace(item) == "":
 		p.Add("item", "must not be blank: give 1 to %d characters", MaxTodoItem)
 	case n > MaxTodoItem:
-		p.Add("item", "must be 1 to %d characters, is %d", MaxTodoItem, n)
+		p.Add("item", "must be 1 to %d characters, not %d", MaxTodoItem, n)
 	}
 }
 

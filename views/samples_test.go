@@ -233,7 +233,7 @@ func samplePages() []samplePage {
 	viewer.CanWrite, viewer.CanDecide, viewer.CanAdmin = false, false, false
 	errs := ui.FieldErrors{
 		"": "The task was not created.", "title": "must not be blank",
-		"steps[1].title": "must be 1 to 60 characters, is 61", "to": "No agent of that name is defined",
+		"steps[1].title": "must be 1 to 60 characters, not 61", "to": "No agent of that name is defined",
 		"comment": "must not be blank", "password2": "is not the same",
 	}
 	edit := NewEditModel(m.Task, sampleAgents)

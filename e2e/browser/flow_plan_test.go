@@ -192,7 +192,7 @@ func TestAPlanIsEditedWithoutScripts(t *testing.T) {
 	eval[chromedp.Void](b, `void document.querySelector("#title-1").removeAttribute("maxlength")`)
 	b.fill("#title-1", strings.Repeat("long ", 13))
 	b.press("#panel-1 button|Save step")
-	b.see("Must be 1 to 60 characters, is 65")
+	b.see("Must be 1 to 60 characters, not 65")
 	equal(t, "typed text", b.value("#title-1"), strings.Repeat("long ", 13))
 	b.fill("#title-1", "better")
 	b.press("#panel-1 button|Save step")

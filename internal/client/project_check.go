@@ -91,7 +91,7 @@ func readSpan(what, text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d%time.Second != 0 {
-		return 0, usagef("%s must be a time such as 90s, 10m, 12h or 7d, is %q", what, text)
+		return 0, usagef("%s must be a time such as 90s, 10m, 12h or 7d, not %q", what, text)
 	}
 	return d, nil
 }

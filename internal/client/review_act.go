@@ -48,7 +48,7 @@ func (c *ReviewComment) lines(e *Env, id string, body payload) error {
 		last, err = strconv.Atoi(to)
 	}
 	if err != nil || first < 1 || last < first || last-first > 10_000 {
-		return usagef("--line must be a line such as 12, or a range such as 12-15, is %q", c.Line)
+		return usagef("--line must be a line such as 12, or a range such as 12-15, not %q", c.Line)
 	}
 	if c.Path == "" {
 		return usagef("--line needs --path: which file it is in")

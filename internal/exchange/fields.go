@@ -31,7 +31,7 @@ func (r *Report) object(where string, v jsontext.Value) *fields {
 	f := &fields{r, where, map[string]jsontext.Value{}, map[string]bool{}}
 	d := jsontext.NewDecoder(bytes.NewReader(v))
 	if d.PeekKind() != '{' {
-		r.AddProblem(where, "must be a JSON object, is %s", describeKind(v))
+		r.AddProblem(where, "must be a JSON object, not %s", describeKind(v))
 		return nil
 	}
 	_, err := d.ReadToken()
@@ -100,7 +100,7 @@ func (f *fields) get(name string) jsontext.Value {
 }
 
 func (f *fields) addTypeError(name, want string, v jsontext.Value) {
-	f.r.AddProblem(f.at(name), "must be %s, is %s", want, describeKind(v))
+	f.r.AddProblem(f.at(name), "must be %s, not %s", want, describeKind(v))
 }
 
 // text reads a string, "" when absent.
@@ -154,7 +154,7 @@ func (f *fields) refs(name string) []string {
 	for i, v := range f.list(name) {
 		s, ok := parseRef(v)
 		if !ok || s == "" {
-			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, is %s", describeKind(v))
+			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be an id: text or a whole number, not %s", describeKind(v))
 			continue
 		}
 		out = append(out, s)
@@ -167,7 +167,7 @@ func (f *fields) texts(name string) []string {
 	var out []string
 	for i, v := range f.list(name) {
 		if v.Kind() != '"' {
-			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, is %s", describeKind(v))
+			f.r.AddProblem(fmt.Sprintf("%s[%d]", f.at(name), i), "must be text, not %s", describeKind(v))
 			continue
 		}
 		out = append(out, unquote(v))
@@ -183,7 +183,7 @@ func (f *fields) wholeNumber(name string) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(string(v))
 	if v.Kind() != '0' || err != nil {
-		f.r.AddProblem(f.at(name), "must be a whole number, is %s", task.Quote(string(v)))
+		f.r.AddProblem(f.at(name), "must be a whole number, not %s", task.Quote(string(v)))
 		return 0, false
 	}
 	return n, true
@@ -272,7 +272,7 @@ func parseTime(s string) (task.Time, error) {
 		}
 		return task.TimeFromStd(t), nil
 	}
-	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, is %s", task.Quote(s))
+	return 0, fmt.Errorf("must be a time such as 2026-01-31T12:00:00Z, not %s", task.Quote(s))
 }
 
 func sortedKeys(m map[string]jsontext.Value) []string { return slices.Sorted(maps.Keys(m)) }

@@ -58,7 +58,7 @@ func (p *Plan) fit(item *Item) {
 		problem.CheckLine(fmt.Sprintf("comments[%d].author", i), c.Author, 200)
 	}
 	if len(item.BlockedBy) > task.MaxBlockers {
-		problem.Add("blockedBy", "must be at most %d tasks, is %d", task.MaxBlockers, len(item.BlockedBy))
+		problem.Add("blockedBy", "must be at most %d tasks, not %d", task.MaxBlockers, len(item.BlockedBy))
 	}
 	r.problems(item.Where, &problem)
 	p.fitLabels(item)

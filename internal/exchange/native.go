@@ -114,7 +114,7 @@ func (p *Plan) native(where string, v jsontext.Value, history bool) {
 	item := &Item{Where: where, Ref: f.ref("id")}
 	id, err := task.ParseID(item.Ref)
 	if err != nil || id > maxID {
-		p.Report.AddProblem(where+".id", `must be a positive whole number such as "5", is %s`, task.Quote(item.Ref))
+		p.Report.AddProblem(where+".id", `must be a positive whole number such as "5", not %s`, task.Quote(item.Ref))
 		item.Ref = ""
 	}
 	t := &item.Task
@@ -202,7 +202,7 @@ func (p *Plan) status(item *Item, f *fields, history bool) {
 			p.Report.Note(f.where, "a task of history has no archivedAt; its updatedAt is taken")
 		}
 	default:
-		p.Report.AddProblem(f.at("status"), "must be draft, active, done or canceled, is %s", task.Quote(string(t.Status)))
+		p.Report.AddProblem(f.at("status"), "must be draft, active, done or canceled, not %s", task.Quote(string(t.Status)))
 	}
 }
 
@@ -230,7 +230,7 @@ func (p *Plan) comment(s *fields) task.Comment {
 	if ref := s.ref("id"); ref != "" {
 		id, err := task.ParseID(ref)
 		if err != nil || id > maxID {
-			p.Report.AddProblem(s.at("id"), "must be a positive whole number, is %s", task.Quote(ref))
+			p.Report.AddProblem(s.at("id"), "must be a positive whole number, not %s", task.Quote(ref))
 		}
 		c.ID = id
 	}
@@ -239,7 +239,7 @@ func (p *Plan) comment(s *fields) task.Comment {
 		c.Kind = task.KindComment
 	case task.KindComment, task.KindHandoff, task.KindNotice, task.KindQuestion, task.KindAnswer, task.KindSystem:
 	default:
-		p.Report.AddProblem(s.at("kind"), "must be comment, handoff, notice, question, answer or system, is %s", task.Quote(string(c.Kind)))
+		p.Report.AddProblem(s.at("kind"), "must be comment, handoff, notice, question, answer or system, not %s", task.Quote(string(c.Kind)))
 	}
 	s.reportUnread()
 	return c

@@ -32,8 +32,8 @@ func TestEveryProblemIsReportedWithItsPlace(t *testing.T) {
 		{"a duplicate name", one(ok + `,"title":"b"`), "", "tasks.json line 1", "duplicate"},
 		{"invalid UTF-8", one(`"id":"1","status":"active","title":"` + "\xff" + `"`), "", "tasks.json line 1", "UTF-8"},
 		{"an invalid counter", `{"tasks":[],"nextId":-3}`, "", "tasks.json: nextId", "positive whole number"},
-		{"a task that is not an object", `{"tasks":[7],"nextId":3}`, "", "tasks.json: tasks[0]", "must be a JSON object, is a number"},
-		{"a title that is a number", one(`"id":"1","title":7,"status":"active"`), "", "tasks.json: tasks[0].title", "must be text, is a number"},
+		{"a task that is not an object", `{"tasks":[7],"nextId":3}`, "", "tasks.json: tasks[0]", "must be a JSON object, not a number"},
+		{"a title that is a number", one(`"id":"1","title":7,"status":"active"`), "", "tasks.json: tasks[0].title", "must be text, not a number"},
 		{
 			"done that is text", one(ok + `,"steps":[{"title":"a","done":"yes"}]`), "",
 			"tasks.json: tasks[0].steps[0].done", "must be true or false",
@@ -154,7 +154,7 @@ func TestProblemsOfOtherFormats(t *testing.T) {
 		{"a bead without a title", bead(`{"id":"a"}`), "issues.jsonl line 1.title", "blank"},
 		{"the database instead of its export", bead("SQLite format 3\x00"), "issues.jsonl line 1", "must be a JSON object"},
 		{"a Task Master file that is not JSON", master("x"), "tasks.json", "must be a JSON object"},
-		{"a tag that is a list", master(`{"master":[]}`), `tasks.json: "master"`, "must be a JSON object, is a list"},
+		{"a tag that is a list", master(`{"master":[]}`), `tasks.json: "master"`, "must be a JSON object, not a list"},
 		{"a task without an ID", master(`{"tasks":[{"title":"a"}]}`), "tasks.json.tasks[0].id", "missing"},
 		{"a Markdown task without front matter", Backlog(front("hello")), "tasks/a.md", "front matter"},
 		{"front matter that is not closed", Backlog(front("---\nid: a\n")), "tasks/a.md", "front matter"},
@@ -183,7 +183,7 @@ func TestBlockersAreBounded(t *testing.T) {
 		strings.Join(refs[:task.MaxBlockers+1], ",")+`]`)
 	p := Taskyard(Source{"tasks.json", []byte(one(tasks...))}, nil, nil)
 	wantProblem(t, p, "tasks.json: tasks[500].blockedBy", "500 open tasks wait for task \"1\"")
-	wantProblem(t, p, "tasks.json: tasks[503].blockedBy", "at most 100 tasks, is 101")
+	wantProblem(t, p, "tasks.json: tasks[503].blockedBy", "at most 100 tasks, not 101")
 	same(t, "problems", len(p.Report.Problems), 2)
 }
 

@@ -82,7 +82,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"get_my_queue", args{"agent_name": "coder", "full": "yes"}, "full: must be true or false"},
 		{"create_task", args{}, "title: is required"},
 		{"create_task", args{"title": "x\ny"}, "title: must be one line"},
-		{"create_task", args{"title": strings.Repeat("x", 201)}, "title: must be 1 to 200 characters, is 201"},
+		{"create_task", args{"title": strings.Repeat("x", 201)}, "title: must be 1 to 200 characters, not 201"},
 		{"create_task", args{"title": "x", "owner": "zoe"}, "unknown agent: zoe"},
 		{"create_task", args{"title": "x", "status": "done"}, "status: must be one of draft, active"},
 		{"create_task", args{"title": "x", "priority": 1_000_001}, "priority: must be -1000000 to 1000000"},
@@ -96,7 +96,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{
 			"create_task",
 			args{"title": "x", "steps": []any{args{"title": strings.Repeat("é", 61)}}},
-			"steps[0].title: must be 1 to 60 characters, is 61",
+			"steps[0].title: must be 1 to 60 characters, not 61",
 		},
 		{
 			"create_task",
@@ -170,7 +170,7 @@ func TestBadInputIsRefusedByName(t *testing.T) {
 		{"task_stop", args{"run_id": 9}, "Run not found: 9"},
 		{"todo_lpush", args{}, "item: is required"},
 		{"todo_rpush", args{"item": ""}, "item: must not be blank"},
-		{"todo_rpush", args{"item": strings.Repeat("é", 4097)}, "item: must be 1 to 4096 characters, is 4097"},
+		{"todo_rpush", args{"item": strings.Repeat("é", 4097)}, "item: must be 1 to 4096 characters, not 4097"},
 		{"todo_lpop", args{"item": "x"}, "item: is not a known argument; known are agent_id"},
 		{"todo_rpop", args{"agent_id": "zoe"}, "unknown agent: zoe"},
 		{"todo_lpeek", args{"agent_id": "../../etc"}, "unknown agent: ../../etc"},

@@ -32,7 +32,7 @@ func MakeFolders(ctx context.Context, spec Spec) (refused *Outcome, err error) {
 
 func makeFolders(ctx context.Context, spec Spec) error {
 	if !filepath.IsAbs(spec.Dir) {
-		return fmt.Errorf("the folder of the run must be an absolute path, is %q", spec.Dir)
+		return fmt.Errorf("the folder of the run must be an absolute path, not %q", spec.Dir)
 	}
 	if err := freshHome(ctx, spec); err != nil {
 		return err

@@ -79,7 +79,7 @@ type Result struct {
 // Open opens a box. It returns an error if the workspace cannot be used.
 func Open(o Options) (*Box, error) {
 	if !filepath.IsAbs(o.Root) {
-		return nil, fmt.Errorf("the workspace must be an absolute path, is %q", o.Root)
+		return nil, fmt.Errorf("the workspace must be an absolute path, not %q", o.Root)
 	}
 	root, err := os.OpenRoot(o.Root)
 	if err != nil {
