@@ -133,11 +133,7 @@ func (rx *Rx) query(q string, args ...any) (*rows, error) {
 }
 
 func (rx *Rx) row(q string, args ...any) rowScanner {
-	s, err := rx.c.stmt(q)
-	if err != nil {
-		return oneRow{err: err}
-	}
-	r, err := s.query(background, args)
+	r, err := rx.query(q, args...)
 	return oneRow{r, err}
 }
 

@@ -1,10 +1,12 @@
 package db
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"taskyard/task"
 )
@@ -34,6 +36,18 @@ func TestValues(t *testing.T) {
 		})
 		if err != nil || id != 7 || at != 8 || status != task.Active || !flag || cost != 1.5 || string(raw) != "raw" || none != nil {
 			t.Errorf("%v %v %v %v %v %q %q: %v", id, at, status, flag, cost, raw, none, err)
+		}
+	})
+	t.Run("a count of a bounded read ends with its time", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		err := read(func(rx *Rx) error {
+			rx.ctx = ctx
+			_, err := rx.count("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000000) SELECT count(*) FROM n")
+			return err
+		})
+		if !task.IsCode(err, task.CodeUnavailable) {
+			t.Errorf("count returned %v, want that it took too long", err)
 		}
 	})
 	for what, scan := range map[string]func(rx *Rx) error{
