@@ -9,8 +9,8 @@ type AgentFile struct {
 
 // AgentFiles returns the definitions of all agents, removed ones included.
 func (rx *Rx) AgentFiles() ([]AgentFile, error) {
-	rows, err := rx.query("SELECT agent, coalesce(hash, ''), version FROM agent_files ORDER BY agent")
-	return collect(rows, err, func(r rowScanner) (f AgentFile, err error) { return f, r.Scan(&f.Agent, &f.Hash, &f.Version) })
+	rows := rx.query("SELECT agent, coalesce(hash, ''), version FROM agent_files ORDER BY agent")
+	return collect(rows, func(r rowScanner) (f AgentFile, err error) { return f, r.Scan(&f.Agent, &f.Hash, &f.Version) })
 }
 
 // AgentFile returns the definition of one agent.

@@ -69,13 +69,13 @@ func (rx *Rx) BlocksCount(id task.ID) (int, error) {
 // open task → the tasks in its set. Archived tasks wait for nothing, so the
 // walk ends at them.
 func (rx *Rx) Dependencies(id task.ID) (map[task.ID][]task.ID, error) {
-	rows, err := rx.query(`WITH RECURSIVE up (id) AS (
+	rows := rx.query(`WITH RECURSIVE up (id) AS (
  SELECT id FROM tasks WHERE id = ?
  UNION SELECT b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id CROSS
  JOIN tasks k ON k.id = b.blocker_id WHERE k.archived_at IS NULL)
  SELECT b.task_id, b.blocker_id FROM up CROSS JOIN blockers b ON b.task_id = up.id ORDER BY b.task_id, b.blocker_id`, id)
 	edges := map[task.ID][]task.ID{}
-	err = each(rows, err, func(r rowScanner) error {
+	err := each(rows, func(r rowScanner) error {
 		var from, to task.ID
 		err := r.Scan(&from, &to)
 		edges[from] = append(edges[from], to)

@@ -21,8 +21,8 @@ func (rx *Rx) Outlines(f task.TaskFilter) ([]*task.Task, string, error) {
 	}
 	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
-	rows, err := r.query("SELECT "+outline+from, args...)
-	list, err := collect(rows, err, func(r rowScanner) (*task.Task, error) {
+	rows := r.query("SELECT "+outline+from, args...)
+	list, err := collect(rows, func(r rowScanner) (*task.Task, error) {
 		t, c := &task.Task{}, task.Claim{}
 		err := r.Scan(&t.ID, &t.Status, &t.Priority, &t.CreatedAt, &c.Holder, &c.ExpiresAt, &t.QuestionID,
 			&t.OpenRunID, &t.Failures, &t.OpenRunPhase, &t.Blocked, &t.BlockersCanceled, &t.Awaits)

@@ -100,9 +100,9 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
-	rows, err := rx.query("SELECT t.id, t.owner, t.claim_holder, t.claim_seq FROM task_counts c CROSS JOIN tasks t INDEXED BY tasks_lease "+
+	rows := rx.query("SELECT t.id, t.owner, t.claim_holder, t.claim_seq FROM task_counts c CROSS JOIN tasks t INDEXED BY tasks_lease "+
 		"ON t.owner = c.owner AND t.claim_expires <= ? WHERE c.status = 'active' AND c.n > 0 LIMIT ?", rx.Now, limit)
-	return collect(rows, err, func(r rowScanner) (t task.Task, err error) {
+	return collect(rows, func(r rowScanner) (t task.Task, err error) {
 		t.Claim = &task.Claim{}
 		return t, r.Scan(&t.ID, &t.Owner, &t.Claim.Holder, &t.Claim.ID)
 	})
@@ -111,16 +111,16 @@ func (rx *Rx) Expired(limit int) ([]task.Task, error) {
 // ClaimedIDs returns up to limit tasks that an agent holds live claims on, by
 // ID.
 func (rx *Rx) ClaimedIDs(agent string, limit int) ([]task.ID, error) {
-	rows, err := rx.query("SELECT id FROM tasks INDEXED BY tasks_lease WHERE owner = ? "+
+	rows := rx.query("SELECT id FROM tasks INDEXED BY tasks_lease WHERE owner = ? "+
 		"AND claim_expires > ? ORDER BY id LIMIT ?", agent, rx.Now, limit)
-	return collect(rows, err, column[task.ID])
+	return collect(rows, column[task.ID])
 }
 
 // ClaimedInRun returns the tasks that are claimed as a run claimed them, by id.
 func (rx *Rx) ClaimedInRun(run task.ID) ([]task.ID, error) {
-	rows, err := rx.query("SELECT t.id FROM run_reach r JOIN tasks t ON t.id = r.task_id AND t.claim_seq = r.claim_id "+
+	rows := rx.query("SELECT t.id FROM run_reach r JOIN tasks t ON t.id = r.task_id AND t.claim_seq = r.claim_id "+
 		"WHERE r.run_id = ? AND t.claim_holder IS NOT NULL ORDER BY t.id", run)
-	return collect(rows, err, column[task.ID])
+	return collect(rows, column[task.ID])
 }
 
 // Claims returns how many live claims an agent holds.

@@ -120,10 +120,11 @@ func (rx *Rx) bounded() (*Rx, context.CancelFunc) {
 	return &r, cancel
 }
 
-func (rx *Rx) query(q string, args ...any) (*rows, error) {
+// query asks for rows; an error is that of the rows.
+func (rx *Rx) query(q string, args ...any) *rows {
 	s, err := rx.c.stmt(q)
 	if err != nil {
-		return nil, err
+		return &rows{err: err}
 	}
 	ctx := rx.ctx
 	if ctx == nil {
@@ -132,18 +133,12 @@ func (rx *Rx) query(q string, args ...any) (*rows, error) {
 	return s.query(ctx, args)
 }
 
-func (rx *Rx) row(q string, args ...any) rowScanner {
-	r, err := rx.query(q, args...)
-	return oneRow{r, err}
-}
+func (rx *Rx) row(q string, args ...any) rowScanner { return oneRow{rx.query(q, args...)} }
 
 type rowScanner interface{ Scan(dest ...any) error }
 
-// collect scans every row with fn.
-func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
+// collect returns what scan makes of each row.
+func collect[T any](rows *rows, scan func(rowScanner) (T, error)) ([]T, error) {
 	defer rows.Close()
 	list := []T{}
 	for rows.Next() {
@@ -157,15 +152,12 @@ func collect[T any](rows *rows, err error, scan func(rowScanner) (T, error)) ([]
 }
 
 // each calls scan with every row.
-func each(rows *rows, err error, scan func(rowScanner) error) error {
-	return eachWhile(rows, err, func(r rowScanner) (bool, error) { return true, scan(r) })
+func each(rows *rows, scan func(rowScanner) error) error {
+	return eachWhile(rows, func(r rowScanner) (bool, error) { return true, scan(r) })
 }
 
 // eachWhile calls scan with the rows until it returns false.
-func eachWhile(rows *rows, err error, scan func(rowScanner) (more bool, err error)) error {
-	if err != nil {
-		return err
-	}
+func eachWhile(rows *rows, scan func(rowScanner) (more bool, err error)) error {
 	defer rows.Close()
 	for rows.Next() {
 		if more, err := scan(rows); err != nil || !more {
@@ -173,6 +165,17 @@ func eachWhile(rows *rows, err error, scan func(rowScanner) (more bool, err erro
 		}
 	}
 	return rows.Err()
+}
+
+// collectMap returns the keys and values that scan makes of the rows.
+func collectMap[K comparable, V any](rows *rows, scan func(rowScanner) (K, V, error)) (map[K]V, error) {
+	m := map[K]V{}
+	err := each(rows, func(r rowScanner) error {
+		k, v, err := scan(r)
+		m[k] = v
+		return err
+	})
+	return m, err
 }
 
 // column scans rows of one column.
@@ -183,10 +186,7 @@ func column[T any](r rowScanner) (v T, err error) {
 
 // within is collect of a list whose end a cursor marks: it stops before the
 // row that is over the budget of the answer. cut reports whether it did.
-func within[T interface{ JSONBytes() int }](rx *Rx, rows *rows, err error, scan func(rowScanner) (T, error)) (list []T, cut bool, _ error) {
-	if err != nil {
-		return nil, false, err
-	}
+func within[T interface{ JSONBytes() int }](rx *Rx, rows *rows, scan func(rowScanner) (T, error)) (list []T, cut bool, _ error) {
 	defer rows.Close()
 	rx.budget.Begin()
 	list = []T{}

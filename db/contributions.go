@@ -9,8 +9,8 @@ import (
 // Contributions returns what agents and tokens contributed to a task since a
 // person last consented to it, by part and actor.
 func (rx *Rx) Contributions(id task.ID) ([]task.Contribution, error) {
-	rows, err := rx.query("SELECT part, actor, whole, rights, at FROM hands WHERE task_id = ? ORDER BY part, actor", id)
-	return collect(rows, err, func(r rowScanner) (h task.Contribution, err error) {
+	rows := rx.query("SELECT part, actor, whole, rights, at FROM hands WHERE task_id = ? ORDER BY part, actor", id)
+	return collect(rows, func(r rowScanner) (h task.Contribution, err error) {
 		var rights string
 		if err = r.Scan(&h.Part, &h.Actor, &h.AllRights, &rights, &h.At); err == nil {
 			err = json.Unmarshal([]byte(rights), &h.Rights)

@@ -19,11 +19,11 @@ func (rx *Rx) LastEndedRun(taskID task.ID) (*task.Run, error) {
 // and prompts, with tool results truncated. complete is false if there is more
 // than a conversation may have.
 func (rx *Rx) RunConversation(run task.ID) (lines []task.Message, complete bool, err error) {
-	rows, err := rx.query(`SELECT type, coalesce(author, ''), CASE type WHEN 'tool_result' THEN substr(content, 1, ?) ELSE content END,
+	rows := rx.query(`SELECT type, coalesce(author, ''), CASE type WHEN 'tool_result' THEN substr(content, 1, ?) ELSE content END,
  length(content), coalesce(data, '') FROM messages
  WHERE run_id = ? AND type IN ('text', 'tool_call', 'tool_result', 'usage', 'message') ORDER BY id LIMIT ?`,
 		task.MaxOldResult, run, maxSaid+1)
-	lines, err = collect(rows, err, func(r rowScanner) (m task.Message, err error) {
+	lines, err = collect(rows, func(r rowScanner) (m task.Message, err error) {
 		var size int
 		var data string
 		if err = r.Scan(&m.Type, &m.Author, &m.Content, &size, &data); err != nil {

@@ -245,8 +245,8 @@ func (d *dbCopy) run(ctx context.Context) (r Copied, err error) {
 
 // copySequences makes ids continue where those of the source end.
 func (d *dbCopy) copySequences() error {
-	rows, err := d.src.query("SELECT name, seq FROM sqlite_sequence ORDER BY name")
-	return each(rows, err, func(r rowScanner) error {
+	rows := d.src.query("SELECT name, seq FROM sqlite_sequence ORDER BY name")
+	return each(rows, func(r rowScanner) error {
 		var name string
 		var seq int64
 		err := r.Scan(&name, &seq)

@@ -18,10 +18,7 @@ func (d *dbCopy) rows(ctx context.Context, t copyTable) (n int, err error) {
 	defer cancel()
 	columns := strings.Join(t.columns, ", ")
 	src := &Rx{c: d.src.c, ctx: ctx}
-	rows, err := src.query("SELECT " + columns + " FROM " + t.quoted() + t.order)
-	if err != nil {
-		return 0, err
-	}
+	rows := src.query("SELECT " + columns + " FROM " + t.quoted() + t.order)
 	if d.dst.c.postgres() {
 		n, err = d.toPostgres(ctx, "COPY "+quoteName(t.name)+" ("+columns+") FROM STDIN", rows)
 	} else {

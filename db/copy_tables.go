@@ -59,8 +59,7 @@ var (
 
 // names returns the texts that a query finds.
 func (s *copySide) names(q storeSQL, args ...any) ([]string, error) {
-	rows, err := s.query(q.forStore(&s.Rx), args...)
-	return collect(rows, err, column[string])
+	return collect(s.query(q.forStore(&s.Rx), args...), column[string])
 }
 
 // tables returns the names of the tables to copy.

@@ -154,10 +154,7 @@ func (d *DB) openReader() (*conn, error) {
 
 // touch reads, so that SQLite opens the log, too.
 func (c *conn) touch() error {
-	rows, err := (&Rx{c: c}).query("SELECT 1 FROM sqlite_schema WHERE rowid = 1")
-	if err != nil {
-		return err
-	}
+	rows := (&Rx{c: c}).query("SELECT 1 FROM sqlite_schema WHERE rowid = 1")
 	defer rows.Close()
 	rows.Next()
 	return rows.Err()

@@ -38,10 +38,10 @@ func (rx *Rx) Children(run task.ID, limit int) ([]*task.Run, error) {
 // neither an open run nor an open question, and whose last end has not been
 // reported to the run.
 func (rx *Rx) UnreceivedDelegations(run task.ID) ([]task.ID, error) {
-	rows, err := rx.query(`SELECT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
+	rows := rx.query(`SELECT r.task_id FROM runs r INDEXED BY runs_parent JOIN tasks t ON t.id = r.task_id
  WHERE r.parent_run = ?1 AND t.run_id IS NULL AND t.question_id IS NULL GROUP BY r.task_id
  HAVING instr((SELECT ' ' || p.received FROM runs p WHERE p.id = ?1), ' ' || max(r.id) || ' ') = 0 ORDER BY r.task_id`, run)
-	return collect(rows, err, column[task.ID])
+	return collect(rows, column[task.ID])
 }
 
 // Received reports whether the end of a delegated run has been reported to the
@@ -115,8 +115,8 @@ func (rx *Rx) UseBelow(run task.ID) (sum task.Usage, runs int, err error) {
 }
 
 func (rx *Rx) use(q string, args ...any) (sum task.Usage, n int, err error) {
-	rows, err := rx.query(q, args...)
-	parts, err := collect(rows, err, func(r rowScanner) (u task.Usage, err error) {
+	rows := rx.query(q, args...)
+	parts, err := collect(rows, func(r rowScanner) (u task.Usage, err error) {
 		var text string
 		if err = r.Scan(&text); err == nil {
 			err = json.Unmarshal([]byte(text), &u)
@@ -135,9 +135,9 @@ func (rx *Rx) use(q string, args ...any) (sum task.Usage, n int, err error) {
 // Lines that are not as they should be are passed over: they are the program's
 // own words.
 func (rx *Rx) ReportedWork(run task.ID) (u task.Usage, files, seen []string, err error) {
-	rows, err := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? "+
+	rows := rx.query("SELECT type, coalesce(data, '') FROM messages WHERE run_id = ? "+
 		"AND type IN ('usage', 'tool_call', 'tool_result') ORDER BY id", run)
-	lines, err := collect(rows, err, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
+	lines, err := collect(rows, func(r rowScanner) (l [2]string, err error) { return l, r.Scan(&l[0], &l[1]) })
 	files = []string{}
 	called := map[string]string{} // path by the id of the call
 	for _, l := range lines {

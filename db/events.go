@@ -118,14 +118,12 @@ func (rx *Rx) AgentSaved(agent string) (*task.Event, error) {
 }
 
 func (rx *Rx) events(q string, args ...any) ([]task.Event, error) {
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, scanEvent)
+	return collect(rx.query(q, args...), scanEvent)
 }
 
 // eventsWithin returns lines within the budget of the answer.
 func (rx *Rx) eventsWithin(q string, args ...any) ([]task.Event, error) {
-	rows, err := rx.query(q, args...)
-	list, _, err := within(rx, rows, err, scanEvent)
+	list, _, err := within(rx, rx.query(q, args...), scanEvent)
 	return list, err
 }
 
@@ -139,9 +137,9 @@ func (rx *Rx) LastEventID() (task.ID, error) {
 // CheckChain walks the whole log and returns its length, or an error that
 // names the first line whose hash does not fit.
 func (rx *Rx) CheckChain() (int, error) {
-	rows, err := rx.query("SELECT " + eventCols + ", hash FROM events ORDER BY id")
+	rows := rx.query("SELECT " + eventCols + ", hash FROM events ORDER BY id")
 	n, prev := 0, []byte{}
-	err = each(rows, err, func(r rowScanner) error {
+	err := each(rows, func(r rowScanner) error {
 		var sum []byte
 		e, err := scanEvent(extendedScanner{r, []any{&sum}})
 		if err != nil {

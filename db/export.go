@@ -38,9 +38,8 @@ func (rx *Rx) ExportHistory(fn func(Exported) error) error {
 // export walks row by row, so that memory does not grow with the instance. fn
 // may read meanwhile, by other statements.
 func (rx *Rx) export(q string, fn func(Exported) error) error {
-	rows, err := rx.query(q)
 	scan := scanTask(rx.Now)
-	return each(rows, err, func(r rowScanner) (err error) {
+	return each(rx.query(q), func(r rowScanner) (err error) {
 		var e Exported
 		if e.Task, err = scan(extendedScanner{r, []any{&e.Withheld}}); err != nil {
 			return err
@@ -52,8 +51,8 @@ func (rx *Rx) export(q string, fn func(Exported) error) error {
 // ExportTodos calls fn with every item of every todo list, by agent, front
 // first.
 func (rx *Rx) ExportTodos(fn func(agent, item string) error) error {
-	rows, err := rx.query("SELECT agent, item FROM todos WHERE agent > '' ORDER BY agent, position")
-	return each(rows, err, func(r rowScanner) error {
+	rows := rx.query("SELECT agent, item FROM todos WHERE agent > '' ORDER BY agent, position")
+	return each(rows, func(r rowScanner) error {
 		var agent, item string
 		if err := r.Scan(&agent, &item); err != nil {
 			return err

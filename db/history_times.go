@@ -20,8 +20,7 @@ func (rx *Rx) HistoryCounts(f task.HistoryFilter, limit int) (list []task.Histor
 		found, cut, err = rx.newestMatches(f, limit)
 	} else {
 		w, from, order := historyFrom(f)
-		rows, e := rx.query("SELECT t.id, t.archived_at, t.status"+from+w.sql()+order, append(w.args, limit)...)
-		found, err = collect(rows, e, scanArchived)
+		found, err = collect(rx.query("SELECT t.id, t.archived_at, t.status"+from+w.sql()+order, append(w.args, limit)...), scanArchived)
 	}
 	at := map[task.Time]int{}
 	for _, m := range found {
@@ -64,8 +63,8 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	}{{"search", walkedTasks * limit, 0}, {"search_lines", walkedLines * limit, 32}} {
 		n := 0
 		err := r.matching(index.table, terms, 0, 1<<62, func(source string, w *where) (bool, error) {
-			rows, err := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.limit-n)...)
-			err = each(rows, err, func(row rowScanner) error {
+			rows := r.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, index.limit-n)...)
+			err = each(rows, func(row rowScanner) error {
 				var doc int64
 				err := row.Scan(&doc)
 				seen[task.ID(doc>>index.shift)] = true
@@ -80,8 +79,8 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 		cut = cut || n == index.limit
 	}
 	w := &where{}
-	rows, err := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)
-	long, err := collect(rows, err, column[task.ID])
+	rows := r.query(wordsInParts(f.Query, 1<<31-1, w)+" ORDER BY task DESC LIMIT ?", append(w.args, limit)...)
+	long, err := collect(rows, column[task.ID])
 	if err != nil {
 		return nil, false, err
 	}
@@ -92,9 +91,9 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 	ids := slices.SortedFunc(maps.Keys(seen), func(a, b task.ID) int { return cmp.Compare(b, a) })
 	w = &where{args: []any{jsonIDs(ids)}}
 	matchWhere(w, f)
-	rows, err = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)"+
+	rows = r.query("SELECT t.id, t.archived_at, t.status FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT)"+
 		w.sql()+" ORDER BY j.key LIMIT ?", append(w.args, limit)...)
-	found, err = collect(rows, err, scanArchived)
+	found, err = collect(rows, scanArchived)
 	return found, cut, err
 }
 
@@ -103,12 +102,12 @@ func (rx *Rx) newestMatches(f task.HistoryFilter, limit int) (found []archivedTa
 // of milliseconds.
 func (rx *Rx) HistoryHours(owner string, from, to task.Time, span int64) ([]task.HistoryTime, error) {
 	// Hours come in order, so that only their sums are put into spans.
-	rows, err := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(done), sum(canceled), sum(failed) FROM (SELECT hour,
+	rows := rx.query(`SELECT hour / ?1 * ?1 AS h, sum(done), sum(canceled), sum(failed) FROM (SELECT hour,
  sum(CASE what WHEN 'done' THEN n ELSE 0 END) AS done, sum(CASE what WHEN 'canceled' THEN n ELSE 0 END) AS canceled,
  sum(CASE what WHEN 'run.failed' THEN n ELSE 0 END) AS failed
  FROM stats_hours WHERE hour >= ?2 AND hour < ?3 AND what IN ('done', 'canceled', 'run.failed') AND (?4 = '' OR agent = ?4)
  GROUP BY hour) GROUP BY h`, span, from, to, owner)
-	return collect(rows, err, func(r rowScanner) (t task.HistoryTime, err error) {
+	return collect(rows, func(r rowScanner) (t task.HistoryTime, err error) {
 		return t, r.Scan(&t.Start, &t.Done, &t.Canceled, &t.Failed)
 	})
 }

@@ -58,10 +58,10 @@ func (rx *Rx) Inbox(q task.InboxQuery, attempts int) (b task.Inbox, err error) {
 			return err
 		}},
 		{task.WaitReview, func(q task.InboxQuery, z []any) error {
-			rows, err := rx.query(`SELECT t.id, t.title, t.owner, s.id, s.number, s.author, s.summary, s.created_at
+			rows := rx.query(`SELECT t.id, t.title, t.owner, s.id, s.number, s.author, s.summary, s.created_at
  FROM results s INDEXED BY results_review CROSS JOIN tasks t ON t.id = s.task_id
  WHERE `+inReview+" AND s.id > ?"+notSnoozed("s.id", "0")+" ORDER BY s.id LIMIT ?", args(q.After, z, q.Limit)...)
-			b.Reviews, err = collect(rows, err, func(r rowScanner) (i task.InboxItem, err error) {
+			b.Reviews, err = collect(rows, func(r rowScanner) (i task.InboxItem, err error) {
 				return i, r.Scan(&i.TaskID, &i.Title, &i.Owner, &i.ResultID, &i.Number, &i.Author, &i.Text, &i.At)
 			})
 			return err
@@ -112,8 +112,8 @@ func args(parts ...any) []any {
 }
 
 func (rx *Rx) inboxItems(q string, args ...any) ([]task.InboxItem, error) {
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, func(r rowScanner) (i task.InboxItem, err error) {
+	rows := rx.query(q, args...)
+	return collect(rows, func(r rowScanner) (i task.InboxItem, err error) {
 		return i, r.Scan(&i.TaskID, &i.Title, &i.Owner, &i.MessageID, &i.RunID, &i.Author, &i.Text, &i.At)
 	})
 }

@@ -18,8 +18,7 @@ func scanMerge(r rowScanner) (*task.MergeEntry, error) {
 }
 
 func (rx *Rx) merges(q string, args ...any) ([]*task.MergeEntry, error) {
-	rows, err := rx.query("SELECT "+mergeCols+fromMerges+q, args...)
-	return collect(rows, err, scanMerge)
+	return collect(rx.query("SELECT "+mergeCols+fromMerges+q, args...), scanMerge)
 }
 
 // OpenMerges returns the merges that have not ended, in the order of the queue.

@@ -30,8 +30,7 @@ func (tx *Tx) InsertMessage(m task.Message) (task.ID, error) {
 
 // messagesWithin returns messages within the budget of the answer.
 func (rx *Rx) messagesWithin(q string, args ...any) ([]task.Message, error) {
-	rows, err := rx.query(q, args...)
-	list, _, err := within(rx, rows, err, scanMessage)
+	list, _, err := within(rx, rx.query(q, args...), scanMessage)
 	return list, err
 }
 
@@ -83,9 +82,9 @@ const dropBytes = 64 << 10
 // DropTranscripts deletes up to limit transcript lines of runs that ended
 // before a moment, from the search too, and returns how many.
 func (tx *Tx) DropTranscripts(endedBefore task.Time, limit int) (int64, error) {
-	rows, err := tx.query(`SELECT m.id, m.task_id, octet_length(m.content) FROM runs r JOIN messages m ON m.run_id = r.id
+	rows := tx.query(`SELECT m.id, m.task_id, octet_length(m.content) FROM runs r JOIN messages m ON m.run_id = r.id
  WHERE r.ended_at IS NOT NULL AND r.ended_at < ? LIMIT ?`, endedBefore, limit)
-	lines, err := collect(rows, err, func(r rowScanner) (l [3]task.ID, err error) { return l, r.Scan(&l[0], &l[1], &l[2]) })
+	lines, err := collect(rows, func(r rowScanner) (l [3]task.ID, err error) { return l, r.Scan(&l[0], &l[1], &l[2]) })
 	bytes := task.ID(0)
 	for i := 0; i < len(lines) && err == nil; i++ {
 		if bytes += lines[i][2]; bytes > dropBytes && i > 0 {

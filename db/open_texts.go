@@ -57,8 +57,8 @@ func (rx *Rx) ToOpenTexts() ([]OpenTextsWrite, error) {
 	at := from
 	var docs []openText
 	for bytes := 0; at < last && bytes < indexRead && len(docs) < indexRows; {
-		rows, err := rx.query("SELECT id, coalesce(task_id, 0) FROM events WHERE id > ? ORDER BY id LIMIT ?", at, indexRows)
-		lines, err := collect(rows, err, func(r rowScanner) (e logLine, err error) { return e, r.Scan(&e.id, &e.task) })
+		rows := rx.query("SELECT id, coalesce(task_id, 0) FROM events WHERE id > ? ORDER BY id LIMIT ?", at, indexRows)
+		lines, err := collect(rows, func(r rowScanner) (e logLine, err error) { return e, r.Scan(&e.id, &e.task) })
 		if err != nil || len(lines) == 0 {
 			return nil, err
 		}
@@ -247,10 +247,10 @@ func (rx *Rx) matchingIDs(from task.ID, q, terms string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows, err := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? "+
+	rows := r.query("SELECT docid FROM open_search WHERE open_search MATCH ? "+
 		"AND docid NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) LIMIT ?",
 		terms, jsonIDs(tail), maxSortedHits+1)
-	found, err := collect(rows, err, column[task.ID])
+	found, err := collect(rows, column[task.ID])
 	if err != nil || len(found) > maxSortedHits {
 		return "", err
 	}
@@ -261,9 +261,9 @@ func (rx *Rx) matchingIDs(from task.ID, q, terms string) (string, error) {
 // that the words of a search fit.
 func (rx *Rx) matchTail(from task.ID, q string) (tail, fit []task.ID, err error) {
 	m := task.NewMatcher(q)
-	rows, err := rx.query("SELECT t.id, t.title, t.description FROM (SELECT DISTINCT +task_id AS task_id FROM events WHERE id > ?) j "+
+	rows := rx.query("SELECT t.id, t.title, t.description FROM (SELECT DISTINCT +task_id AS task_id FROM events WHERE id > ?) j "+
 		"CROSS JOIN tasks t ON t.id = j.task_id WHERE t.archived_at IS NULL", from)
-	err = each(rows, err, func(r rowScanner) error {
+	err = each(rows, func(r rowScanner) error {
 		var id task.ID
 		var title, description string
 		err := r.Scan(&id, &title, &description)

@@ -14,9 +14,9 @@ func (tx *Tx) PutOut(target string, o task.Outgoing) error {
 
 // Outbox returns the lines that are due for a target, oldest first.
 func (rx *Rx) Outbox(target string, limit int) ([]task.Outgoing, error) {
-	rows, err := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? "+
+	rows := rx.query("SELECT id, kind, task_id, run_id, text, created_at, tries FROM outbox WHERE target = ? "+
 		"AND not_before <= ? ORDER BY not_before, id LIMIT ?", target, rx.Now, limit)
-	return collect(rows, err, func(r rowScanner) (o task.Outgoing, err error) {
+	return collect(rows, func(r rowScanner) (o task.Outgoing, err error) {
 		return o, r.Scan(&o.ID, &o.Kind, &o.TaskID, &o.RunID, &o.Text, &o.At, &o.Tries)
 	})
 }
@@ -37,8 +37,7 @@ func (tx *Tx) DelayOut(id task.ID, after time.Duration) error {
 
 // OutboxTargets names the targets for which there are lines.
 func (rx *Rx) OutboxTargets() ([]string, error) {
-	rows, err := rx.query("SELECT DISTINCT target FROM outbox")
-	return collect(rows, err, column[string])
+	return collect(rx.query("SELECT DISTINCT target FROM outbox"), column[string])
 }
 
 // ClearOutbox deletes all lines of a target from the outbox.

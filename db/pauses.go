@@ -24,8 +24,8 @@ func (rx *Rx) Pauses() (list task.Pauses, err error) {
 			}
 		}()
 	}
-	rows, err := rx.query("SELECT agent, actor, reason, since, stopped FROM pauses ORDER BY agent")
-	return collect(rows, err, func(r rowScanner) (p task.Pause, err error) {
+	rows := rx.query("SELECT agent, actor, reason, since, stopped FROM pauses ORDER BY agent")
+	return collect(rows, func(r rowScanner) (p task.Pause, err error) {
 		var stopped string
 		if err := r.Scan(&p.Agent, &p.By, &p.Reason, &p.Since, &stopped); err != nil {
 			return p, err

@@ -46,9 +46,9 @@ func (rx *Rx) RunsAwaitingPermission(limit int) ([]*task.Run, error) {
 
 // runsAwaitingPermission is Asking by a condition; the last argument is the limit.
 func (rx *Rx) runsAwaitingPermission(cond string, args ...any) ([]*task.Run, error) {
-	rows, err := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
+	rows := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
 		cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)
-	permissions, err := collect(rows, err, scanPermission)
+	permissions, err := collect(rows, scanPermission)
 	if err != nil {
 		return nil, err
 	}

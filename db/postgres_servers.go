@@ -57,9 +57,9 @@ func (tx *Tx) ShiftServers(d time.Duration) error {
 
 // Servers returns the servers that share the database, the oldest first.
 func (rx *Rx) Servers() ([]task.Server, error) {
-	rows, err := rx.query("SELECT s.id, s.version, s.address, s.started_at, s.seen_at, CASE WHEN l.until > ? THEN 1 ELSE 0 END "+
+	rows := rx.query("SELECT s.id, s.version, s.address, s.started_at, s.seen_at, CASE WHEN l.until > ? THEN 1 ELSE 0 END "+
 		"FROM servers s LEFT JOIN leader l ON l.server = s.id ORDER BY s.started_at, s.id", rx.Now)
-	return collect(rows, err, func(r rowScanner) (s task.Server, err error) {
+	return collect(rows, func(r rowScanner) (s task.Server, err error) {
 		return s, r.Scan(&s.ID, &s.Version, &s.Address, &s.StartedAt, &s.SeenAt, &s.Leads)
 	})
 }

@@ -4,16 +4,10 @@ import "taskyard/task"
 
 // Preferences returns the choices of a person.
 func (rx *Rx) Preferences(user task.ID) (task.Preferences, error) {
-	rows, err := rx.query("SELECT name, value FROM preferences WHERE user_id = ?", user)
-	all := task.Preferences{}
-	err = each(rows, err, func(r rowScanner) error {
-		var name task.Preference
-		var value string
-		err := r.Scan(&name, &value)
-		all[name] = value
-		return err
+	rows := rx.query("SELECT name, value FROM preferences WHERE user_id = ?", user)
+	return collectMap(rows, func(r rowScanner) (name task.Preference, value string, err error) {
+		return name, value, r.Scan(&name, &value)
 	})
-	return all, err
 }
 
 // SetPreference stores a choice; "" deletes it.

@@ -29,14 +29,12 @@ func scanProject(r rowScanner) (*task.Project, error) {
 
 // Projects returns all projects by key.
 func (rx *Rx) Projects() ([]*task.Project, error) {
-	rows, err := rx.query("SELECT " + projectCols + " FROM projects ORDER BY key")
-	return collect(rows, err, scanProject)
+	return collect(rx.query("SELECT "+projectCols+" FROM projects ORDER BY key"), scanProject)
 }
 
 // ProjectKeys returns the keys of the projects that are not archived, in order.
 func (rx *Rx) ProjectKeys() ([]string, error) {
-	rows, err := rx.query("SELECT key FROM projects WHERE archived = 0 ORDER BY key")
-	return collect(rows, err, column[string])
+	return collect(rx.query("SELECT key FROM projects WHERE archived = 0 ORDER BY key"), column[string])
 }
 
 // Project returns one project. Error: unknown key.
@@ -54,17 +52,11 @@ type ProjectUse struct{ Open, Review, Merge int }
 // ProjectUses counts the open tasks of all projects, and those whose results
 // wait.
 func (rx *Rx) ProjectUses() (map[string]ProjectUse, error) {
-	rows, err := rx.query(`SELECT project, count(*), count(*) FILTER (WHERE awaits = 'review'), count(*) FILTER (WHERE awaits = 'merge')
+	rows := rx.query(`SELECT project, count(*), count(*) FILTER (WHERE awaits = 'review'), count(*) FILTER (WHERE awaits = 'merge')
  FROM tasks INDEXED BY tasks_project WHERE project <> '' AND archived_at IS NULL GROUP BY project`)
-	uses := map[string]ProjectUse{}
-	err = each(rows, err, func(r rowScanner) error {
-		var key string
-		var u ProjectUse
-		err := r.Scan(&key, &u.Open, &u.Review, &u.Merge)
-		uses[key] = u
-		return err
+	return collectMap(rows, func(r rowScanner) (key string, u ProjectUse, err error) {
+		return key, u, r.Scan(&key, &u.Open, &u.Review, &u.Merge)
 	})
-	return uses, err
 }
 
 // PutProject writes a project as it is in p, new or not, and moves its version.

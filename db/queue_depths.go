@@ -30,18 +30,12 @@ func (tx *Tx) noteDepth(hour int64, agent string, d task.Depth) error {
 // Depths returns the length of an agent's queue, or of all queues for "", for
 // each hour in which it was measured, in order.
 func (rx *Rx) Depths(agent string, from, to task.Time) (map[task.Time]task.Depth, error) {
-	rows, err := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
+	rows := rx.query(`SELECT y.hour, coalesce(a.queued, 0), coalesce(a.working, 0), coalesce(a.waiting, 0)
  FROM depth_hours y LEFT JOIN depth_hours a ON a.hour = y.hour AND a.agent = ?1
  WHERE y.hour >= ?2 AND y.hour < ?3 AND y.agent = ''`, agent, from, to)
-	depths := map[task.Time]task.Depth{}
-	err = each(rows, err, func(r rowScanner) error {
-		var hour task.Time
-		var d task.Depth
-		err := r.Scan(&hour, &d.Queued, &d.Working, &d.Waiting)
-		depths[hour] = d
-		return err
+	return collectMap(rows, func(r rowScanner) (hour task.Time, d task.Depth, err error) {
+		return hour, d, r.Scan(&hour, &d.Queued, &d.Working, &d.Waiting)
 	})
-	return depths, err
 }
 
 // DropDepths forgets the lengths of queues before a moment.
@@ -69,8 +63,8 @@ func (rx *Rx) RunDurations(f task.StatFilter, limit int) ([]RunDuration, error) 
 		q = ended + " AND (SELECT project FROM tasks WHERE id = r.task_id) = ?5" + newest
 		args = append(args, f.Project)
 	}
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, func(r rowScanner) (t RunDuration, err error) {
+	rows := rx.query(q, args...)
+	return collect(rows, func(r rowScanner) (t RunDuration, err error) {
 		return t, r.Scan(&t.Ended, &t.Agent, &t.Millis)
 	})
 }

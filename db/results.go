@@ -45,8 +45,7 @@ func scanResult(r rowScanner) (*task.Result, error) {
 
 // results reads results with their checks.
 func (rx *Rx) results(q string, args ...any) ([]*task.Result, error) {
-	rows, err := rx.query("SELECT "+resultCols+" FROM results s "+q, args...)
-	list, err := collect(rows, err, scanResult)
+	list, err := collect(rx.query("SELECT "+resultCols+" FROM results s "+q, args...), scanResult)
 	for _, s := range list {
 		if err == nil {
 			s.Checks, err = rx.checkRuns("result_id = ? AND merge = 0", s.ID)
@@ -133,19 +132,18 @@ func (tx *Tx) InsertResultFiles(id task.ID, project string, paths []string) erro
 
 // ResultFiles returns which files an open result changes.
 func (rx *Rx) ResultFiles(id task.ID) ([]string, error) {
-	rows, err := rx.query("SELECT path FROM result_files WHERE result_id = ? ORDER BY path", id)
-	return collect(rows, err, column[string])
+	return collect(rx.query("SELECT path FROM result_files WHERE result_id = ? ORDER BY path", id), column[string])
 }
 
 // Overlaps returns the other open results of the project that change files of
 // a result, the oldest first, with at most task.MaxOverlapFiles of these files
 // each. It looks at the first 5,000 pairs of files.
 func (rx *Rx) Overlaps(id task.ID, limit int) ([]task.Overlap, error) {
-	rows, err := rx.query(`WITH o AS (SELECT b.result_id AS id, b.path FROM result_files a INDEXED BY result_files_result
+	rows := rx.query(`WITH o AS (SELECT b.result_id AS id, b.path FROM result_files a INDEXED BY result_files_result
  CROSS JOIN result_files b ON b.project = a.project AND b.path = a.path WHERE a.result_id = ?1 AND b.result_id <> ?1 LIMIT 5000)
  SELECT s.task_id, t.title, s.number, s.state, count(*), json_group_array(o.path) FROM o CROSS JOIN results s ON s.id = o.id
  CROSS JOIN tasks t ON t.id = s.task_id GROUP BY o.id, s.task_id, t.title, s.number, s.state ORDER BY o.id LIMIT ?2`, id, limit)
-	return collect(rows, err, func(r rowScanner) (o task.Overlap, err error) {
+	return collect(rows, func(r rowScanner) (o task.Overlap, err error) {
 		var paths string
 		if err = r.Scan(&o.TaskID, &o.Title, &o.Result, &o.State, &o.Total, &paths); err != nil {
 			return o, err
@@ -185,15 +183,13 @@ func scanCheckRun(r rowScanner) (c task.CheckRun, err error) {
 }
 
 func (rx *Rx) checkRuns(cond string, args ...any) ([]task.CheckRun, error) {
-	rows, err := rx.query("SELECT "+checkCols+" FROM check_runs WHERE "+cond+" ORDER BY id", args...)
-	return collect(rows, err, scanCheckRun)
+	return collect(rx.query("SELECT "+checkCols+" FROM check_runs WHERE "+cond+" ORDER BY id", args...), scanCheckRun)
 }
 
 // CheckRuns returns the last executions of the checks of a task, the newest
 // first, without their logs.
 func (rx *Rx) CheckRuns(id task.ID, limit int) ([]task.CheckRun, error) {
-	rows, err := rx.query("SELECT "+checkCols+" FROM check_runs WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, limit)
-	return collect(rows, err, scanCheckRun)
+	return collect(rx.query("SELECT "+checkCols+" FROM check_runs WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, limit), scanCheckRun)
 }
 
 // CheckRun returns one execution of a check of a task with its log. Error: unknown.
@@ -275,10 +271,10 @@ func (rx *Rx) failedChecks(id task.ID, review *task.TaskReview) error {
 	if m != nil && m.State == task.MergeFailed && m.Number == review.Result {
 		review.Merge = m.Code + ": " + task.ClipText(m.Reason, 4000)
 	}
-	rows, err := rx.query(`SELECT id, name, command, commit_id, verdict, exit_code, reason, log, created_at FROM check_runs WHERE task_id = ?1
+	rows := rx.query(`SELECT id, name, command, commit_id, verdict, exit_code, reason, log, created_at FROM check_runs WHERE task_id = ?1
  AND result_id IS NULL AND asked_by = '' AND required = 1 AND verdict <> 'passed' AND created_at = (SELECT max(created_at)
  FROM check_runs WHERE task_id = ?1 AND result_id IS NULL AND asked_by = '')`+sinceResult+` ORDER BY id LIMIT 5`, id)
-	review.FailedChecks, err = collect(rows, err, func(r rowScanner) (c task.CheckRun, err error) {
+	review.FailedChecks, err = collect(rows, func(r rowScanner) (c task.CheckRun, err error) {
 		c.TaskID, c.Required = id, true
 		return c, r.Scan(&c.ID, &c.Name, &c.Command, &c.Commit, &c.Verdict, &c.ExitCode, &c.Reason, &c.Log, &c.CreatedAt)
 	})

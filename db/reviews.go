@@ -14,9 +14,9 @@ func scanReviewComment(r rowScanner) (c task.ReviewComment, err error) {
 // first, with their replies: those that were submitted, and the drafts of one
 // person, "" for none.
 func (rx *Rx) ReviewComments(id task.ID, drafts string) ([]task.ReviewComment, error) {
-	rows, err := rx.query("SELECT "+reviewCommentCols+` FROM review_comments c WHERE c.task_id = ?
+	rows := rx.query("SELECT "+reviewCommentCols+` FROM review_comments c WHERE c.task_id = ?
  AND (c.state <> 'draft' OR c.author = ?) ORDER BY c.id`, id, drafts)
-	list, err := collect(rows, err, scanReviewComment)
+	list, err := collect(rows, scanReviewComment)
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
@@ -24,9 +24,9 @@ func (rx *Rx) ReviewComments(id task.ID, drafts string) ([]task.ReviewComment, e
 	for i, c := range list {
 		place[c.ID] = i
 	}
-	rows, err = rx.query(`SELECT r.comment_id, r.author, r.state, r.text, r.created_at FROM review_comments c
+	rows = rx.query(`SELECT r.comment_id, r.author, r.state, r.text, r.created_at FROM review_comments c
  CROSS JOIN review_replies r ON r.comment_id = c.id WHERE c.task_id = ? ORDER BY r.id`, id)
-	err = each(rows, err, func(r rowScanner) error {
+	err = each(rows, func(r rowScanner) error {
 		var of task.ID
 		var reply task.ReviewReply
 		err := r.Scan(&of, &reply.Author, &reply.State, &reply.Text, &reply.At)
@@ -93,15 +93,8 @@ func (tx *Tx) InsertReviewReply(comment task.ID, r task.ReviewReply) error {
 // ViewedFiles returns the files of a task that a person has viewed: path and
 // mark of each.
 func (rx *Rx) ViewedFiles(id task.ID, person string) (map[string]string, error) {
-	rows, err := rx.query("SELECT path, mark FROM viewed_files WHERE task_id = ? AND person = ?", id, person)
-	viewed := map[string]string{}
-	err = each(rows, err, func(r rowScanner) error {
-		var path, mark string
-		err := r.Scan(&path, &mark)
-		viewed[path] = mark
-		return err
-	})
-	return viewed, err
+	rows := rx.query("SELECT path, mark FROM viewed_files WHERE task_id = ? AND person = ?", id, person)
+	return collectMap(rows, func(r rowScanner) (path, mark string, err error) { return path, mark, r.Scan(&path, &mark) })
 }
 
 // SetViewed records that a person has viewed a file as it is; with the mark "",

@@ -12,7 +12,7 @@ func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.R
 	for i, f := range list {
 		cells[i] = [3]any{int64(f.Run), f.Name, btoi(f.Tree)}
 	}
-	rows, err := rx.query(`WITH f AS (SELECT j.key, json_extract(j.value, '$[1]') AS name,
+	rows := rx.query(`WITH f AS (SELECT j.key, json_extract(j.value, '$[1]') AS name,
  CAST(json_extract(j.value, '$[2]') AS BIGINT) AS tree, r.id AS run, r.task_id, r.ended_at, t.archived_at,
  CASE WHEN CAST(json_extract(j.value, '$[2]') AS BIGINT) = 1
  AND EXISTS (SELECT 1 FROM merges m WHERE m.task_id = t.id AND m.state = 'merged')
@@ -25,7 +25,7 @@ func (rx *Rx) OrphanedFolders(list []task.RunFolder, before task.Time) ([]task.R
  AND NOT EXISTS (SELECT 1 FROM runs c INDEXED BY runs_parent
  WHERE c.parent_run = f.run AND coalesce(c.ended_at, f.cut) >= f.cut)`,
 		asJSON(cells), before, rx.Now+1)
-	return collect(rows, err, func(r rowScanner) (f task.RunFolder, err error) {
+	return collect(rows, func(r rowScanner) (f task.RunFolder, err error) {
 		var i int
 		if err = r.Scan(&i); err == nil {
 			f = list[i]

@@ -82,9 +82,8 @@ func (rx *Rx) FirstRunning(limit int) (list []*task.Run, count int, err error) {
 // RunningCounts returns how many runs each agent has running, and how many of
 // all were started by a tick.
 func (rx *Rx) RunningCounts() (byAgent map[string]int, total, ticked int, err error) {
-	rows, err := rx.query("SELECT agent, cause FROM runs WHERE status = 'running'")
 	byAgent = map[string]int{}
-	err = each(rows, err, func(r rowScanner) error {
+	err = each(rx.query("SELECT agent, cause FROM runs WHERE status = 'running'"), func(r rowScanner) error {
 		var agent string
 		var cause task.Cause
 		err := r.Scan(&agent, &cause)
@@ -122,9 +121,9 @@ func (rx *Rx) QueuedRuns(limit int) ([]*task.Run, error) {
 // QueuedAgents returns the agents that have queued runs, and the earliest
 // future time at which a queued run may start, 0 if there is none.
 func (rx *Rx) QueuedAgents() (agents []string, first task.Time, err error) {
-	rows, err := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
+	rows := rx.query("SELECT agent, coalesce(min(CASE WHEN not_before > ? THEN not_before END), 0) "+
 		"FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' GROUP BY agent", rx.Now)
-	err = each(rows, err, func(r rowScanner) error {
+	err = each(rows, func(r rowScanner) error {
 		var agent string
 		var at task.Time
 		err := r.Scan(&agent, &at)
@@ -197,8 +196,8 @@ type RunActivity struct {
 // RunActivities returns the activity of each running run; runs that have said nothing
 // yet are left out.
 func (rx *Rx) RunActivities() ([]RunActivity, error) {
-	rows, err := rx.query(`SELECT task_id, said FROM (SELECT r.task_id, (SELECT substr(m.content, 1, 200) FROM messages m
+	rows := rx.query(`SELECT task_id, said FROM (SELECT r.task_id, (SELECT substr(m.content, 1, 200) FROM messages m
  WHERE m.run_id = r.id AND m.type IN ('tool_call', 'text') ORDER BY m.id DESC LIMIT 1) AS said
  FROM runs r INDEXED BY runs_running WHERE r.status = 'running') WHERE said <> ''`)
-	return collect(rows, err, func(r rowScanner) (d RunActivity, err error) { return d, r.Scan(&d.Task, &d.Text) })
+	return collect(rows, func(r rowScanner) (d RunActivity, err error) { return d, r.Scan(&d.Task, &d.Text) })
 }

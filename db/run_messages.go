@@ -15,8 +15,7 @@ func (tx *Tx) InsertRunMessage(run task.ID, author, text string) (task.ID, error
 
 // RunMessages returns the messages to a run, oldest first.
 func (rx *Rx) RunMessages(run task.ID) ([]task.RunMessage, error) {
-	rows, err := rx.query("SELECT "+runMessageCols+" FROM run_messages WHERE run_id = ? ORDER BY id", run)
-	return collect(rows, err, scanRunMessage)
+	return collect(rx.query("SELECT "+runMessageCols+" FROM run_messages WHERE run_id = ? ORDER BY id", run), scanRunMessage)
 }
 
 // RunMessage returns a message to a run, or nil.

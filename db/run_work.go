@@ -33,8 +33,8 @@ func (rx *Rx) Work(run task.ID, lines bool) (*task.Work, error) {
 	if lines {
 		diff = "diff"
 	}
-	rows, err := rx.query("SELECT path, change, added, removed, note, "+diff+" FROM run_files WHERE run_id = ? ORDER BY n", run)
-	w.Files, err = collect(rows, err, func(r rowScanner) (f task.FileChange, err error) {
+	rows := rx.query("SELECT path, change, added, removed, note, "+diff+" FROM run_files WHERE run_id = ? ORDER BY n", run)
+	w.Files, err = collect(rows, func(r rowScanner) (f task.FileChange, err error) {
 		return f, r.Scan(&f.Path, &f.Change, &f.Added, &f.Removed, &f.Note, &f.Diff)
 	})
 	return w, err

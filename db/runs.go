@@ -61,14 +61,12 @@ func askJSON(a *task.Ask) any {
 }
 
 func (rx *Rx) runs(q string, args ...any) ([]*task.Run, error) {
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, scanRun)
+	return collect(rx.query(q, args...), scanRun)
 }
 
 // runsWithin returns runs within the budget of the answer.
 func (rx *Rx) runsWithin(q string, args ...any) ([]*task.Run, error) {
-	rows, err := rx.query(q, args...)
-	list, _, err := within(rx, rows, err, scanRun)
+	list, _, err := within(rx, rx.query(q, args...), scanRun)
 	return list, err
 }
 
@@ -164,9 +162,9 @@ func (tx *Tx) InsertRuns(list []*task.Run) error {
  WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, tasks); err != nil {
 		return err
 	}
-	found, err := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key", tasks)
+	found := tx.query("SELECT t.run_id FROM json_each(?) j CROSS JOIN tasks t ON t.id = CAST(j.value AS BIGINT) ORDER BY j.key", tasks)
 	i := 0
-	return each(found, err, func(r rowScanner) error {
+	return each(found, func(r rowScanner) error {
 		i++
 		return r.Scan(&list[i-1].ID)
 	})

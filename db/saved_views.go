@@ -10,8 +10,8 @@ func scanSavedView(r rowScanner) (v task.SavedView, err error) {
 
 // SavedViews returns the views of a person by name.
 func (rx *Rx) SavedViews(user task.ID) ([]task.SavedView, error) {
-	rows, err := rx.query("SELECT "+savedViewCols+" FROM saved_views WHERE user_id = ? ORDER BY name COLLATE NOCASE", user)
-	return collect(rows, err, scanSavedView)
+	rows := rx.query("SELECT "+savedViewCols+" FROM saved_views WHERE user_id = ? ORDER BY name COLLATE NOCASE", user)
+	return collect(rows, scanSavedView)
 }
 
 // SavedView returns one view of a person; ok is false when it is not theirs.

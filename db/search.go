@@ -79,9 +79,9 @@ func (rx *Rx) matches(f task.HistoryFilter, before int64, limit int) ([]archived
 	var own []archivedTask
 	err := r.matching("search", terms, 0, before, func(source string, w *where) (bool, error) {
 		matchWhere(w, f)
-		rows, err := r.query("SELECT t.id, t.archived_at, t.status FROM "+source+" CROSS JOIN tasks t ON t.id = s.docid"+
+		rows := r.query("SELECT t.id, t.archived_at, t.status FROM "+source+" CROSS JOIN tasks t ON t.id = s.docid"+
 			w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, limit)...)
-		list, err := collect(rows, err, scanArchived)
+		list, err := collect(rows, scanArchived)
 		own = append(own, list...)
 		return len(own) >= limit, err
 	})
@@ -105,9 +105,9 @@ func (rx *Rx) longMatches(f task.HistoryFilter, before int64, limit int) ([]arch
 	w := &where{}
 	from := wordsInParts(f.Query, before, w)
 	matchWhere(w, f)
-	rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM ("+from+") j CROSS JOIN tasks t ON t.id = j.task"+
+	rows := rx.query("SELECT t.id, t.archived_at, t.status FROM ("+from+") j CROSS JOIN tasks t ON t.id = j.task"+
 		w.sql()+" ORDER BY j.task DESC LIMIT ?", append(w.args, limit)...)
-	return collect(rows, err, scanArchived)
+	return collect(rows, scanArchived)
 }
 
 // maxPartWords is how many words of a search are looked for one by one; those
@@ -140,9 +140,9 @@ func (rx *Rx) lineMatches(f task.HistoryFilter, terms string, before int64, limi
 		err := rx.matching("search_lines", terms, 0, before<<32, func(source string, w *where) (bool, error) {
 			matchWhere(w, f)
 			lines, key := rx.lineTasks(source)
-			rows, err := rx.query("SELECT t.id, t.archived_at, t.status FROM "+lines+" CROSS JOIN tasks t ON t.id = "+key+" >> 32"+
+			rows := rx.query("SELECT t.id, t.archived_at, t.status FROM "+lines+" CROSS JOIN tasks t ON t.id = "+key+" >> 32"+
 				w.sql()+" ORDER BY "+key+" DESC LIMIT ?", append(w.args, batch-read)...)
-			found, err := collect(rows, err, scanArchived)
+			found, err := collect(rows, scanArchived)
 			for _, m := range found {
 				if n := len(list); n == 0 || list[n-1].id != m.id {
 					list = append(list, m)

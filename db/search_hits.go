@@ -23,17 +23,17 @@ func (rx *Rx) SearchTexts(id task.ID) (list []task.HitText, err error) {
 		return nil, err
 	}
 	list = append(list, task.HitText{Place: task.HitDescription, Text: description}, task.HitText{Place: task.HitSummary, Text: summary})
-	rows, err := rx.query("SELECT id, author, content FROM messages WHERE task_id = ? "+
+	rows := rx.query("SELECT id, author, content FROM messages WHERE task_id = ? "+
 		"AND run_id IS NULL ORDER BY id DESC LIMIT ?", id, hitComments)
-	comments, err := collect(rows, err, func(r rowScanner) (t task.HitText, err error) {
+	comments, err := collect(rows, func(r rowScanner) (t task.HitText, err error) {
 		t.Place = task.HitComment
 		return t, r.Scan(&t.Message, &t.By, &t.Text)
 	})
 	if err != nil {
 		return nil, err
 	}
-	rows, err = rx.query("SELECT id, agent, summary FROM runs r WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, hitRuns)
-	runs, err := collect(rows, err, func(r rowScanner) (t task.HitText, err error) {
+	rows = rx.query("SELECT id, agent, summary FROM runs r WHERE task_id = ? ORDER BY id DESC LIMIT ?", id, hitRuns)
+	runs, err := collect(rows, func(r rowScanner) (t task.HitText, err error) {
 		t.Place = task.HitRun
 		return t, r.Scan(&t.Run, &t.By, &t.Text)
 	})
@@ -54,8 +54,8 @@ func (rx *Rx) MatchingLines(tasks []task.ID, q string) (map[task.ID]task.HitText
 	first, last := slices.Min(tasks), slices.Max(tasks)
 	var docs []int64
 	err := rx.matching("search_lines", terms, lineDoc(first, 0), lineDoc(last+1, 0), func(source string, w *where) (bool, error) {
-		rows, err := rx.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, maxHitLines-len(docs))...)
-		list, err := collect(rows, err, column[int64])
+		rows := rx.query("SELECT s.docid FROM "+source+w.sql()+" ORDER BY s.docid DESC LIMIT ?", append(w.args, maxHitLines-len(docs))...)
+		list, err := collect(rows, column[int64])
 		docs = append(docs, list...)
 		return len(docs) == maxHitLines, err
 	})

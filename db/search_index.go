@@ -224,9 +224,9 @@ type logLine struct {
 // read goes through the log until indexRows lines are seen or indexRead bytes
 // gathered; more reports whether there is likely more of it.
 func (r *indexReader) read() (more bool, err error) {
-	rows, err := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events "+
+	rows := r.query("SELECT id, coalesce(task_id, 0), coalesce(run_id, 0), kind FROM events "+
 		"WHERE id > ? ORDER BY id LIMIT ?", r.place.event, indexRows)
-	list, err := collect(rows, err, func(r rowScanner) (e logLine, err error) {
+	list, err := collect(rows, func(r rowScanner) (e logLine, err error) {
 		return e, r.Scan(&e.id, &e.task, &e.run, &e.kind)
 	})
 	if err != nil {
@@ -268,9 +268,9 @@ func endsRun(kind string) bool {
 // agent's definition, so that they would match for every run.
 func (r *indexReader) run(id task.ID) error {
 	bytes := 0
-	rows, err := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? "+
+	rows := r.query("SELECT id, task_id, substr(content, 1, ?) FROM messages INDEXED BY messages_run WHERE run_id = ? "+
 		"AND type NOT IN ('prompt', 'usage') AND content <> '' ORDER BY id DESC", lineChars, id)
-	err = eachWhile(rows, err, func(s rowScanner) (bool, error) {
+	err := eachWhile(rows, func(s rowScanner) (bool, error) {
 		var line, of task.ID
 		var text string
 		err := s.Scan(&line, &of, &text)
@@ -305,10 +305,10 @@ func (r *indexReader) archived(e logLine) (complete bool, err error) {
 		}
 	}
 	complete = true
-	rows, err := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL "+
+	rows := r.query("SELECT id, content FROM messages WHERE task_id = ? AND run_id IS NULL "+
 		"AND id > ? ORDER BY id LIMIT ?", e.task, p.place.message, indexRows)
 	n := 0
-	err = eachWhile(rows, err, func(s rowScanner) (bool, error) {
+	err = eachWhile(rows, func(s rowScanner) (bool, error) {
 		if p.bytes >= indexRead {
 			complete = false
 			return false, nil
@@ -334,8 +334,8 @@ func (r *indexReader) archived(e logLine) (complete bool, err error) {
 // summaries adds the summaries of the runs of a task, the last first.
 func (r *indexReader) summaries(id task.ID, p *parts) error {
 	bytes := 0
-	rows, err := r.query("SELECT summary FROM runs WHERE task_id = ? AND summary <> '' ORDER BY id DESC", id)
-	return eachWhile(rows, err, func(s rowScanner) (bool, error) {
+	rows := r.query("SELECT summary FROM runs WHERE task_id = ? AND summary <> '' ORDER BY id DESC", id)
+	return eachWhile(rows, func(s rowScanner) (bool, error) {
 		var text string
 		err := s.Scan(&text)
 		p.add(text)

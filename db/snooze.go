@@ -67,17 +67,17 @@ func scanSnooze(s rowScanner) (z task.Snooze, err error) {
 // Snoozes returns what a person snoozed and what still waits, the first to
 // come back first.
 func (rx *Rx) Snoozes(user task.ID, attempts, limit int) ([]task.Snooze, error) {
-	rows, err := rx.query("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
+	rows := rx.query("SELECT "+snoozeCols+" FROM snoozes z JOIN tasks t ON t.id = z.task_id "+
 		"WHERE z.user_id = ?2 AND z.until > ?3 AND "+stillWaiting+" ORDER BY z.until, z.ref LIMIT ?4",
 		attempts, user, rx.Now, limit)
-	return collect(rows, err, scanSnooze)
+	return collect(rows, scanSnooze)
 }
 
 // SnoozeCounts counts what a person snoozed and what still waits.
 func (rx *Rx) SnoozeCounts(user task.ID, attempts int) (n task.InboxTotals, err error) {
-	rows, err := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+
+	rows := rx.query("SELECT z.kind, count(*) FROM snoozes z WHERE z.user_id = ?2 AND z.until > ?3 AND "+
 		stillWaiting+" GROUP BY z.kind", attempts, user, rx.Now)
-	err = each(rows, err, func(r rowScanner) error {
+	err = each(rows, func(r rowScanner) error {
 		var kind task.InboxKind
 		var c int
 		if err := r.Scan(&kind, &c); err != nil {
@@ -97,8 +97,7 @@ func (rx *Rx) SnoozesDue() (bool, error) {
 
 // DropSnoozes ends the snoozes whose time is over, and returns their tasks.
 func (tx *Tx) DropSnoozes() ([]task.ID, error) {
-	rows, err := tx.query("SELECT DISTINCT task_id FROM snoozes WHERE until <= ?", tx.Now)
-	list, err := collect(rows, err, column[task.ID])
+	list, err := collect(tx.query("SELECT DISTINCT task_id FROM snoozes WHERE until <= ?", tx.Now), column[task.ID])
 	if err != nil || len(list) == 0 {
 		return list, err
 	}

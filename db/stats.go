@@ -22,17 +22,12 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
-	rows, err := rx.query(`SELECT owner, sum(CASE status WHEN 'active' THEN n ELSE 0 END),
+	rows := rx.query(`SELECT owner, sum(CASE status WHEN 'active' THEN n ELSE 0 END),
  sum(CASE status WHEN 'draft' THEN n ELSE 0 END), coalesce((SELECT created_at FROM tasks t
  WHERE t.owner = c.owner AND status = 'active' AND created_at > 0 AND coalesce(claim_expires, 0) <= ? ORDER BY created_at LIMIT 1), 0)
  FROM task_counts c WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner`, rx.Now)
-	loads := map[string]AgentLoad{}
-	err = each(rows, err, func(r rowScanner) error {
-		var owner string
-		var l AgentLoad
-		err := r.Scan(&owner, &l.Queued, &l.Drafts, &l.OldestAt)
-		loads[owner] = l
-		return err
+	loads, err := collectMap(rows, func(r rowScanner) (owner string, l AgentLoad, err error) {
+		return owner, l, r.Scan(&owner, &l.Queued, &l.Drafts, &l.OldestAt)
 	})
 	if err != nil {
 		return nil, err
@@ -79,8 +74,8 @@ func (rx *Rx) Loads() (map[string]AgentLoad, error) {
 
 // addLoads adds a count by owner to their loads.
 func (rx *Rx) addLoads(loads map[string]AgentLoad, q string, args []any, add func(l *AgentLoad, n int)) error {
-	rows, err := rx.query(q, args...)
-	return each(rows, err, func(r rowScanner) error {
+	rows := rx.query(q, args...)
+	return each(rows, func(r rowScanner) error {
 		var owner string
 		var n int
 		err := r.Scan(&owner, &n)
@@ -102,8 +97,8 @@ func (rx *Rx) OpenOwners() ([]OwnerCount, error) {
 	if err := rx.flushCounts(); err != nil {
 		return nil, err
 	}
-	rows, err := rx.query("SELECT owner, sum(n) FROM task_counts WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner ORDER BY owner")
-	return collect(rows, err, func(r rowScanner) (c OwnerCount, err error) { return c, r.Scan(&c.Owner, &c.Open) })
+	rows := rx.query("SELECT owner, sum(n) FROM task_counts WHERE status IN ('active', 'draft') AND n > 0 GROUP BY owner ORDER BY owner")
+	return collect(rows, func(r rowScanner) (c OwnerCount, err error) { return c, r.Scan(&c.Owner, &c.Open) })
 }
 
 // OpenCount returns how many open tasks of a status an owner has; "" is any.
@@ -117,9 +112,9 @@ func (rx *Rx) OpenCount(owner string, status task.Status) (int, error) {
 
 // InFlight returns the tasks that have a queued or running run.
 func (rx *Rx) InFlight() ([]task.ID, error) {
-	rows, err := rx.query("SELECT task_id FROM runs INDEXED BY runs_running WHERE status = 'running' " +
+	rows := rx.query("SELECT task_id FROM runs INDEXED BY runs_running WHERE status = 'running' " +
 		"UNION ALL SELECT task_id FROM runs INDEXED BY runs_queued WHERE status = 'pending' AND phase = 'queued' ORDER BY 1")
-	return collect(rows, err, column[task.ID])
+	return collect(rows, column[task.ID])
 }
 
 // ArchivedSince counts tasks that became history since a moment, by status.
@@ -131,8 +126,8 @@ func (rx *Rx) ArchivedSince(since task.Time) (done, canceled int, err error) {
 
 // RunTimes returns the durations in ms of the last completed runs.
 func (rx *Rx) RunTimes(limit int) ([]int64, error) {
-	rows, err := rx.query("SELECT ended_at - started_at FROM runs WHERE status = 'completed' ORDER BY id DESC LIMIT ?", limit)
-	return collect(rows, err, column[int64])
+	rows := rx.query("SELECT ended_at - started_at FROM runs WHERE status = 'completed' ORDER BY id DESC LIMIT ?", limit)
+	return collect(rows, column[int64])
 }
 
 // Counts are the numbers of rows in the database.

@@ -47,9 +47,9 @@ func (tx *Tx) countRun(r *task.Run, status task.RunStatus, u task.Usage) error {
 
 // RunHours returns the hourly sums of runs since a moment.
 func (rx *Rx) RunHours(since task.Time) ([]RunTotals, error) {
-	rows, err := rx.query(`SELECT hour, agent, substr(what, 5), sum(n), sum(millis), sum(tokens_in + tokens_out), sum(cost_usd)
+	rows := rx.query(`SELECT hour, agent, substr(what, 5), sum(n), sum(millis), sum(tokens_in + tokens_out), sum(cost_usd)
  FROM stats_hours WHERE hour >= ? AND what LIKE 'run.%' GROUP BY hour, agent, what`, since)
-	return collect(rows, err, func(r rowScanner) (t RunTotals, err error) {
+	return collect(rows, func(r rowScanner) (t RunTotals, err error) {
 		return t, r.Scan(&t.Hour, &t.Agent, &t.Status, &t.Runs, &t.Millis, &t.Tokens, &t.Cost)
 	})
 }
@@ -66,15 +66,14 @@ const statSums = ` coalesce(sum(n) FILTER (WHERE what = 'created'), 0), coalesce
 
 // StatHours returns the sums of each hour that had any activity, in order.
 func (rx *Rx) StatHours(f task.StatFilter) ([]task.StatRow, error) {
-	rows, err := rx.query("SELECT hour, '', '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model, f.Project)
-	return collect(rows, err, scanStat)
+	return collect(rx.query("SELECT hour, '', '', '',"+statSums+" GROUP BY hour", f.From, f.To, f.Agent, f.Model, f.Project), scanStat)
 }
 
 // StatGroups sums what happened by agent, model and project, in order.
 func (rx *Rx) StatGroups(f task.StatFilter) ([]task.StatRow, error) {
-	rows, err := rx.query("SELECT 0, agent, model, project,"+statSums+" GROUP BY agent, model, project",
+	rows := rx.query("SELECT 0, agent, model, project,"+statSums+" GROUP BY agent, model, project",
 		f.From, f.To, f.Agent, f.Model, f.Project)
-	return collect(rows, err, scanStat)
+	return collect(rows, scanStat)
 }
 
 func scanStat(s rowScanner) (r task.StatRow, err error) {

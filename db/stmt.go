@@ -70,25 +70,25 @@ func (s *stmt) exec(args []any) (driver.Result, error) {
 	return s.s.ExecContext(background, v)
 }
 
-func (s *stmt) query(ctx context.Context, args []any) (*rows, error) {
+func (s *stmt) query(ctx context.Context, args []any) *rows {
 	v, err := s.bind(args)
 	if err != nil {
-		return nil, err
+		return &rows{err: err}
 	}
 	r, err := s.s.QueryContext(ctx, v)
 	if err != nil {
-		return nil, err
+		return &rows{err: err}
 	}
 	if s.row == nil {
 		s.row = make([]driver.Value, len(r.Columns()))
 	}
-	return &rows{r: r, row: s.row}, nil
+	return &rows{r: r, row: s.row}
 }
 
-// rows are what a query found; a statement has one at a time. Close them
-// after use.
+// rows are what a query found, or why it failed; a statement has one at a time.
+// Close them after use.
 type rows struct {
-	r   driver.Rows
+	r   driver.Rows // nil if the query failed
 	row []driver.Value
 	err error
 }
@@ -110,7 +110,12 @@ func (r *rows) Err() error {
 }
 
 // Close releases the statement.
-func (r *rows) Close() error { return r.r.Close() }
+func (r *rows) Close() error {
+	if r.r == nil {
+		return nil
+	}
+	return r.r.Close()
+}
 
 // Scan copies the row into pointers, one a column.
 func (r *rows) Scan(dest ...any) error {
@@ -181,16 +186,10 @@ func assign(dest any, v driver.Value) error {
 }
 
 // oneRow is a query that is asked for one row.
-type oneRow struct {
-	rows *rows
-	err  error
-}
+type oneRow struct{ rows *rows }
 
 // Scan copies the first row; without one it returns sql.ErrNoRows.
 func (r oneRow) Scan(dest ...any) error {
-	if r.err != nil {
-		return r.err
-	}
 	var err error
 	switch {
 	case r.rows.Next():

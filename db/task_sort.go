@@ -208,6 +208,5 @@ func (rx *Rx) OpenTaskIDs(f task.TaskFilter, limit int) ([]task.ID, error) {
 	}
 	r, cancel := rx.boundedSearch(f.Query)
 	defer cancel()
-	rows, err := r.query("SELECT t.id"+from, args...)
-	return collect(rows, err, column[task.ID])
+	return collect(r.query("SELECT t.id"+from, args...), column[task.ID])
 }

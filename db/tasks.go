@@ -200,14 +200,12 @@ func (rx *Rx) one(q string, id task.ID) (*task.Task, error) {
 }
 
 func (rx *Rx) tasks(q string, args ...any) ([]*task.Task, error) {
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, scanTask(rx.Now))
+	return collect(rx.query(q, args...), scanTask(rx.Now))
 }
 
 // tasksWithin is tasks of a list that a cursor continues.
 func (rx *Rx) tasksWithin(q string, args ...any) ([]*task.Task, bool, error) {
-	rows, err := rx.query(q, args...)
-	return within(rx, rows, err, scanTask(rx.Now))
+	return within(rx, rx.query(q, args...), scanTask(rx.Now))
 }
 
 // InsertTask writes a new task with its steps and resources and returns its

@@ -58,8 +58,8 @@ func (rx *Rx) TickTasks(limit int, after string) ([]TickTask, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	rows, err := rx.query("SELECT "+tickCols+from, args...)
-	list, err := collect(rows, err, func(r rowScanner) (t TickTask, err error) {
+	rows := rx.query("SELECT "+tickCols+from, args...)
+	list, err := collect(rows, func(r rowScanner) (t TickTask, err error) {
 		var c task.Claim
 		err = r.Scan(&t.ID, &t.Owner, &t.Status, &t.Priority, &t.CreatedAt, &t.Project, &c.Holder, &c.ExpiresAt,
 			&t.QuestionID, &t.OpenRunID, &t.OpenRunPhase, &t.Failures, &t.Blocked, &t.Awaits, &t.Judged)
@@ -84,17 +84,17 @@ func (tx *Tx) AddSkip(tick, taskID task.ID, reason, detail string) error {
 
 // Ticks returns the newest rounds.
 func (rx *Rx) Ticks(limit int) ([]Tick, error) {
-	rows, err := rx.query("SELECT id, at, cause, queued, skipped, coalesce(ended, 0) FROM ticks ORDER BY id DESC LIMIT ?", limit)
-	return collect(rows, err, func(r rowScanner) (t Tick, err error) {
+	rows := rx.query("SELECT id, at, cause, queued, skipped, coalesce(ended, 0) FROM ticks ORDER BY id DESC LIMIT ?", limit)
+	return collect(rows, func(r rowScanner) (t Tick, err error) {
 		return t, r.Scan(&t.ID, &t.At, &t.Cause, &t.Queued, &t.Skipped, &t.Ended)
 	})
 }
 
 // Skips returns receipts of the last round.
 func (rx *Rx) Skips(limit int) ([]Skip, error) {
-	rows, err := rx.query(`SELECT s.task_id, t.title, t.owner, s.reason, s.detail FROM skips s JOIN tasks t ON t.id = s.task_id
+	rows := rx.query(`SELECT s.task_id, t.title, t.owner, s.reason, s.detail FROM skips s JOIN tasks t ON t.id = s.task_id
  WHERE s.tick_id = (SELECT max(tick_id) FROM skips) AND t.archived_at IS NULL ORDER BY s.task_id LIMIT ?`, limit)
-	return collect(rows, err, func(r rowScanner) (s Skip, err error) {
+	return collect(rows, func(r rowScanner) (s Skip, err error) {
 		return s, r.Scan(&s.TaskID, &s.Title, &s.Owner, &s.Reason, &s.Detail)
 	})
 }
@@ -116,15 +116,11 @@ func (tx *Tx) NoteJob(name string, took time.Duration, failure string) error {
 
 // Jobs returns the records of all jobs by name.
 func (rx *Rx) Jobs() (map[string]Job, error) {
-	rows, err := rx.query("SELECT name, coalesce(last_at, 0), took_ms, error, runs FROM jobs ORDER BY name")
-	jobs := map[string]Job{}
-	err = each(rows, err, func(r rowScanner) error {
-		var j Job
+	rows := rx.query("SELECT name, coalesce(last_at, 0), took_ms, error, runs FROM jobs ORDER BY name")
+	return collectMap(rows, func(r rowScanner) (name string, j Job, err error) {
 		var ms int64
-		err := r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
+		err = r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
 		j.Took = time.Duration(ms) * time.Millisecond
-		jobs[j.Name] = j
-		return err
+		return j.Name, j, err
 	})
-	return jobs, err
 }

@@ -36,10 +36,7 @@ func (tx *Tx) DropTodo(agent string, position int64) error {
 // Todos returns up to limit items from a position on, front to back, and the
 // position of the last. It ends early where the items outgrow an answer.
 func (rx *Rx) Todos(agent string, from int64, limit int) (items []string, last int64, err error) {
-	rows, err := rx.query("SELECT position, item FROM todos WHERE agent = ? AND position >= ? ORDER BY position LIMIT ?", agent, from, limit)
-	if err != nil {
-		return nil, 0, err
-	}
+	rows := rx.query("SELECT position, item FROM todos WHERE agent = ? AND position >= ? ORDER BY position LIMIT ?", agent, from, limit)
 	defer rows.Close()
 	items = []string{}
 	for size := 0; rows.Next(); {

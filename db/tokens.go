@@ -59,36 +59,34 @@ func (rx *Rx) TokenValid(id task.ID) (valid bool, role task.Role, err error) {
 // AgentTokens returns the tokens of an agent that are not revoked, without
 // those of its runs.
 func (rx *Rx) AgentTokens(agent string) ([]task.Token, error) {
-	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE agent = ? AND agent <> '' "+
+	rows := rx.query("SELECT "+tokenCols+" FROM tokens WHERE agent = ? AND agent <> '' "+
 		"AND revoked_at IS NULL AND run_id IS NULL ORDER BY id", agent)
-	return collect(rows, err, scanToken)
+	return collect(rows, scanToken)
 }
 
 // TokenAgents returns the agents that have tokens which are not revoked.
 func (rx *Rx) TokenAgents() ([]string, error) {
-	rows, err := rx.query("SELECT DISTINCT agent FROM tokens WHERE agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY agent")
-	return collect(rows, err, column[string])
+	rows := rx.query("SELECT DISTINCT agent FROM tokens WHERE agent <> '' AND revoked_at IS NULL AND run_id IS NULL ORDER BY agent")
+	return collect(rows, column[string])
 }
 
 // Tokens returns the tokens of people and agents, at most 500, newest first;
 // tokens of runs are left out.
 func (rx *Rx) Tokens() ([]task.Token, error) {
-	rows, err := rx.query("SELECT " + listedCols + " FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500")
-	return collect(rows, err, scanListed)
+	return collect(rx.query("SELECT "+listedCols+" FROM tokens WHERE run_id IS NULL ORDER BY id DESC LIMIT 500"), scanListed)
 }
 
 // UserTokens returns the tokens of a person's account, at most 500, newest first.
 func (rx *Rx) UserTokens(user task.ID) ([]task.Token, error) {
-	rows, err := rx.query("SELECT "+listedCols+" FROM tokens WHERE user_id = ? ORDER BY id DESC LIMIT 500", user)
-	return collect(rows, err, scanListed)
+	return collect(rx.query("SELECT "+listedCols+" FROM tokens WHERE user_id = ? ORDER BY id DESC LIMIT 500", user), scanListed)
 }
 
 // ValidUserTokens returns the tokens of a person's account that are neither
 // revoked nor expired.
 func (rx *Rx) ValidUserTokens(user task.ID) ([]task.Token, error) {
-	rows, err := rx.query("SELECT "+tokenCols+" FROM tokens WHERE user_id = ? AND revoked_at IS NULL "+
+	rows := rx.query("SELECT "+tokenCols+" FROM tokens WHERE user_id = ? AND revoked_at IS NULL "+
 		"AND (expires_at IS NULL OR expires_at > ?) ORDER BY id", user, rx.Now)
-	return collect(rows, err, scanToken)
+	return collect(rows, scanToken)
 }
 
 // FreeTokenName revokes the expired tokens of a name, whatever its case, and

@@ -34,8 +34,7 @@ const ofKindOn = ` AND CASE ?3 WHEN '' THEN TRUE
  ELSE type = 'error' OR type IN ('tool_call', 'tool_result') AND json_valid(data) AND (`
 
 func (rx *Rx) lines(q string, args ...any) ([]task.TranscriptLine, error) {
-	rows, err := rx.query(q, args...)
-	return collect(rows, err, scanLine)
+	return collect(rx.query(q, args...), scanLine)
 }
 
 // LinesBefore returns lines of a run before an id, newest first.
@@ -53,10 +52,10 @@ func (rx *Rx) LinesFrom(run task.ID, kind string, from task.ID, limit int) ([]ta
 // LineHits returns the lines of a run that hold a text, oldest first. Letters
 // of ASCII match in either case.
 func (rx *Rx) LineHits(run task.ID, text string) ([]task.ID, error) {
-	rows, err := rx.query(`SELECT id FROM messages INDEXED BY messages_run WHERE run_id = ?1
+	rows := rx.query(`SELECT id FROM messages INDEXED BY messages_run WHERE run_id = ?1
  AND (content LIKE ?2 ESCAPE '\' OR data LIKE ?2 ESCAPE '\') ORDER BY id LIMIT ?3`,
 		run, likePattern(text), task.MaxTranscriptHits)
-	return collect(rows, err, column[task.ID])
+	return collect(rows, column[task.ID])
 }
 
 // Line returns one line of a run, whole, or nil.
@@ -71,9 +70,9 @@ func (rx *Rx) Line(run, id task.ID) (*task.Message, error) {
 // SessionData returns the data of the log lines with which a program reported
 // its session or version, oldest first.
 func (rx *Rx) SessionData(run task.ID) ([]string, error) {
-	rows, err := rx.query(`SELECT data FROM (SELECT id, type, data FROM messages INDEXED BY messages_run WHERE run_id = ? ORDER BY id LIMIT 40)
+	rows := rx.query(`SELECT data FROM (SELECT id, type, data FROM messages INDEXED BY messages_run WHERE run_id = ? ORDER BY id LIMIT 40)
  WHERE type = 'log' AND data IS NOT NULL ORDER BY id`, run)
-	return collect(rows, err, column[string])
+	return collect(rows, column[string])
 }
 
 // UsageReports counts how often a run reported its usage.

@@ -48,11 +48,11 @@ func (rx *Rx) UsedToday(agent string) (u task.Usage, err error) {
 // Usage sums what was used from one day to before another, by day, agent or
 // model.
 func (rx *Rx) Usage(by string, from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CASE ?1 WHEN 'agent' THEN agent WHEN 'model' THEN model ELSE date(day / 1000, 'unixepoch') END AS k, '',
+	rows := rx.query(`SELECT CASE ?1 WHEN 'agent' THEN agent WHEN 'model' THEN model ELSE date(day / 1000, 'unixepoch') END AS k, '',
  sum(runs), sum(tool_calls), sum(tokens_in), sum(tokens_out), sum(cost_usd), max(estimated)
  FROM usage_days WHERE day >= ?2 AND day < ?3 GROUP BY k
  ORDER BY CASE ?1 WHEN 'day' THEN min(day) END, sum(cost_usd) DESC, sum(tokens_in + tokens_out) DESC, k LIMIT ?4`, by, from, to, limit)
-	return collect(rows, err, scanUsageRow)
+	return collect(rows, scanUsageRow)
 }
 
 // usedByEnded sums what the runs used that ended from ?1 to before ?2, in the
@@ -65,30 +65,30 @@ const usedByEnded = ` count(*), sum(coalesce(` + usedCalls + `, 0)),
 // TaskUsage sums what the runs of each task used that ended from one moment to
 // before another.
 func (rx *Rx) TaskUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CAST(r.task_id AS TEXT), (SELECT title FROM tasks
+	rows := rx.query(`SELECT CAST(r.task_id AS TEXT), (SELECT title FROM tasks
  WHERE id = r.task_id),`+usedByEnded+` GROUP BY r.task_id
  ORDER BY c DESC, sum(`+usedTokens+`) DESC, r.task_id LIMIT ?3`, from, to, limit)
-	return collect(rows, err, scanUsageRow)
+	return collect(rows, scanUsageRow)
 }
 
 // ProjectUsage sums what the runs of each project's tasks used that ended from
 // one moment to before another.
 func (rx *Rx) ProjectUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT (SELECT project FROM tasks WHERE id = r.task_id) AS k, '',`+usedByEnded+` GROUP BY k
+	rows := rx.query(`SELECT (SELECT project FROM tasks WHERE id = r.task_id) AS k, '',`+usedByEnded+` GROUP BY k
  ORDER BY c DESC, sum(`+usedTokens+`) DESC, k LIMIT ?3`, from, to, limit)
-	return collect(rows, err, scanUsageRow)
+	return collect(rows, scanUsageRow)
 }
 
 // RunUsage lists what each run used that ended from one moment to before
 // another, the costliest first.
 func (rx *Rx) RunUsage(from, to task.Time, limit int) ([]task.UsageRow, error) {
-	rows, err := rx.query(`SELECT CAST(r.id AS TEXT), (SELECT title FROM tasks
+	rows := rx.query(`SELECT CAST(r.id AS TEXT), (SELECT title FROM tasks
  WHERE id = r.task_id), 1, coalesce(`+usedCalls+`, 0),
  coalesce(`+usedIn+`, 0), coalesce(`+usedOut+`, 0),
  coalesce(`+usedCost+`, 0.0) AS c, coalesce(`+usedEstimated+`, 0)
  FROM runs r INDEXED BY runs_ended WHERE r.ended_at >= ?1 AND r.ended_at < ?2 AND r.started_at IS NOT NULL
  ORDER BY c DESC, `+usedTokens+` DESC, r.id LIMIT ?3`, from, to, limit)
-	return collect(rows, err, scanUsageRow)
+	return collect(rows, scanUsageRow)
 }
 
 func scanUsageRow(s rowScanner) (u task.UsageRow, err error) {

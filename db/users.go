@@ -30,8 +30,7 @@ func (rx *Rx) UserByName(name string) (u task.User, password string, ok bool, er
 
 // Users returns all people by name.
 func (rx *Rx) Users() ([]task.User, error) {
-	rows, err := rx.query("SELECT " + userCols + " FROM users ORDER BY name")
-	return collect(rows, err, scanUser)
+	return collect(rx.query("SELECT "+userCols+" FROM users ORDER BY name"), scanUser)
 }
 
 // UserCount returns how many people there are.
@@ -123,9 +122,9 @@ func (tx *Tx) KeepSession(hash string, s Session) (bool, error) {
 
 // Sessions returns the sessions of a person that have not expired, at most 100.
 func (rx *Rx) Sessions(user task.ID) ([]Session, error) {
-	rows, err := rx.query("SELECT hash, data, expires_at FROM sessions WHERE user_id = ? "+
+	rows := rx.query("SELECT hash, data, expires_at FROM sessions WHERE user_id = ? "+
 		"AND expires_at > ? ORDER BY expires_at DESC LIMIT 100", user, rx.Now)
-	return collect(rows, err, func(r rowScanner) (s Session, err error) { return s, r.Scan(&s.Hash, &s.Data, &s.Expires) })
+	return collect(rows, func(r rowScanner) (s Session, err error) { return s, r.Scan(&s.Hash, &s.Data, &s.Expires) })
 }
 
 // DropUserSession ends a session if it is the person's, and reports whether it was.
