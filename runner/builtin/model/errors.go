@@ -19,8 +19,8 @@ const (
 	KindRequest    Kind = "request"    // the provider rejects the request: an unknown model, an invalid schema
 	KindContext    Kind = "context"    // the conversation is too long for the model
 	KindRate       Kind = "rate"       // too many requests
-	KindOverload   Kind = "overload"   // too many requests
-	KindServer     Kind = "server"     // the provider is overloaded
+	KindOverload   Kind = "overload"   // the provider is overloaded
+	KindServer     Kind = "server"     // the provider failed
 	KindConnection Kind = "connection" // no connection, or it broke off
 	KindProtocol   Kind = "protocol"   // the answer violates the protocol
 )
