@@ -149,8 +149,12 @@ func (tx *txn) revokePerson(id task.ID) error {
 	if err != nil {
 		return err
 	}
+	return tx.revokeAll(list, "the person was disabled")
+}
+
+func (tx *txn) revokeAll(list []task.Token, reason string) error {
 	for _, tok := range list {
-		if err := tx.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the person was disabled"}); err != nil {
+		if err := tx.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": reason}); err != nil {
 			return err
 		}
 	}
@@ -216,12 +220,7 @@ func (tx *txn) revokeAgent(agent string) error {
 	if err != nil {
 		return err
 	}
-	for _, tok := range list {
-		if err := tx.revoke(tok, changes{"token": tok.ID, "name": tok.Name, "reason": "the agent was removed"}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.revokeAll(list, "the agent was removed")
 }
 
 // RevokeRemoved ends the tokens of agents whose definition files are gone,
