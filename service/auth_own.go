@@ -6,8 +6,8 @@ import (
 )
 
 // allowedOwn is allowed for use cases that agents with tasks:own may have too:
-// they must ask sees or seesRun of all that they read, and find what they
-// write.
+// they must read and write only tasks that find returns and runs that findRun
+// returns.
 func (s *Service) allowedOwn(a task.Actor, p task.Perm) error {
 	if err := checkPerm(a, p); err != nil || !a.IsAgent() {
 		return err
@@ -68,19 +68,12 @@ func (s *Service) checkVisible(rx *db.Rx, a task.Actor, id task.ID) error {
 	return err
 }
 
-// seesRun is sees for a run.
-func (s *Service) seesRun(rx *db.Rx, a task.Actor, id task.ID) error {
+// checkRunVisible is checkVisible for a run: the error is CodeRunNotFound.
+func (s *Service) checkRunVisible(rx *db.Rx, a task.Actor, id task.ID) error {
 	if !s.isOwnTasksOnly(a) {
 		return nil
 	}
-	r, err := rx.Run(id)
-	if err != nil {
-		return err
-	}
-	kin, err := relationToAgent(rx, a, r.TaskID)
-	if err == nil && kin == db.NoRelation {
-		err = task.RunNotFound(id)
-	}
+	_, err := s.findRun(rx, a, id)
 	return err
 }
 
@@ -100,11 +93,20 @@ func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, full bool) (*task.Ta
 }
 
 // findRun returns a run that the caller sees.
-func (tx *txn) findRun(id task.ID) (*task.Run, error) {
-	if err := tx.s.seesRun(&tx.Rx, tx.actor, id); err != nil {
-		return nil, err
+func (tx *txn) findRun(id task.ID) (*task.Run, error) { return tx.s.findRun(&tx.Rx, tx.actor, id) }
+
+func (s *Service) findRun(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, error) {
+	r, err := rx.Run(id)
+	if err != nil || !s.isOwnTasksOnly(a) {
+		return r, err
 	}
-	return tx.Run(id)
+	switch kin, err := relationToAgent(rx, a, r.TaskID); {
+	case err != nil:
+		return nil, err
+	case kin == db.NoRelation:
+		return nil, task.RunNotFound(id)
+	}
+	return r, nil
 }
 
 // narrowList limits a list to what an agent with tasks:own sees of it: what it

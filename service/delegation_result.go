@@ -85,10 +85,7 @@ func (s *Service) readDelegation(ctx context.Context, a task.Actor, id task.ID) 
 // delegation returns the newest run of a delegation that the caller may
 // follow, with its task.
 func (s *Service) delegation(rx *db.Rx, a task.Actor, id task.ID) (*task.Run, *task.Task, error) {
-	if err := s.seesRun(rx, a, id); err != nil {
-		return nil, nil, err
-	}
-	r, err := rx.Run(id)
+	r, err := s.findRun(rx, a, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,7 +171,7 @@ func (s *Service) Children(ctx context.Context, a task.Actor, run task.ID) ([]*t
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Run, error) {
-		if err := s.seesRun(rx, a, run); err != nil {
+		if err := s.checkRunVisible(rx, a, run); err != nil {
 			return nil, err
 		}
 		return rx.Children(run, 200)

@@ -71,10 +71,7 @@ func readTask[T any](ctx context.Context, s *Service, a task.Actor, id task.ID, 
 		return none, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (T, error) {
-		if err := s.checkVisible(rx, a, id); err != nil {
-			return none, err
-		}
-		if _, err := rx.TaskBare(id); err != nil {
+		if _, err := s.find(rx, a, id, false); err != nil {
 			return none, err
 		}
 		return fn(rx)

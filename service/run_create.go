@@ -288,10 +288,7 @@ func readRun[T any](ctx context.Context, s *Service, a task.Actor, id task.ID, f
 		return none, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (T, error) {
-		if err := s.seesRun(rx, a, id); err != nil {
-			return none, err
-		}
-		r, err := rx.Run(id)
+		r, err := s.findRun(rx, a, id)
 		if err != nil {
 			return none, err
 		}
@@ -314,10 +311,7 @@ func (s *Service) Runs(ctx context.Context, a task.Actor, f task.RunFilter) ([]*
 			return s.ownRuns(rx, a, f)
 		}
 		if f.TaskID != 0 {
-			if err := s.checkVisible(rx, a, f.TaskID); err != nil {
-				return nil, err
-			}
-			if _, err := rx.TaskBare(f.TaskID); err != nil {
+			if _, err := s.find(rx, a, f.TaskID, false); err != nil {
 				return nil, err
 			}
 		}

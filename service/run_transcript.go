@@ -231,7 +231,7 @@ func (s *Service) TranscriptLine(ctx context.Context, a task.Actor, run, id task
 		return nil, err
 	}
 	m, err := read(ctx, s, func(rx *db.Rx) (*task.Message, error) {
-		if err := s.seesRun(rx, a, run); err != nil {
+		if err := s.checkRunVisible(rx, a, run); err != nil {
 			return nil, err
 		}
 		return rx.Line(run, id)

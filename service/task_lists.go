@@ -122,10 +122,7 @@ func (s *Service) Events(ctx context.Context, a task.Actor, f task.EventFilter) 
 	f.Nouns = task.EventNouns(a.Role)
 	return read(ctx, s, func(rx *db.Rx) ([]task.Event, error) {
 		if f.TaskID != 0 {
-			if err := s.checkVisible(rx, a, f.TaskID); err != nil {
-				return nil, err
-			}
-			if _, err := rx.TaskBare(f.TaskID); err != nil {
+			if _, err := s.find(rx, a, f.TaskID, false); err != nil {
 				return nil, err
 			}
 		}

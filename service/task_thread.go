@@ -244,10 +244,7 @@ func (s *Service) messages(ctx context.Context, a task.Actor, id task.ID,
 	}
 	var tk *task.Task
 	found, err := read(ctx, s, func(rx *db.Rx) (_ []task.Message, err error) {
-		if err := s.checkVisible(rx, a, id); err != nil {
-			return nil, err
-		}
-		if tk, err = rx.TaskBare(id); err != nil {
+		if tk, err = s.find(rx, a, id, false); err != nil {
 			return nil, err
 		}
 		return list(rx)

@@ -21,10 +21,7 @@ func (s *Service) Why(ctx context.Context, a task.Actor, id task.ID) (list []tas
 		return nil, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if err := s.checkVisible(rx, a, id); err != nil {
-			return err
-		}
-		tk, err := rx.TaskBare(id)
+		tk, err := s.find(rx, a, id, false)
 		if err != nil {
 			return err
 		}
