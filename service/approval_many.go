@@ -26,19 +26,25 @@ func (s *Service) ApproveMany(ctx context.Context, a task.Actor, list []Reviewed
 	}
 	return mutate(ctx, s, a, func(tx *txn) (d task.Decided, err error) {
 		for _, l := range list {
-			err := tx.approveOne(l, undo)
-			var e *task.Error
-			switch {
-			case err == nil:
-				d.Done = append(d.Done, l.Run)
-			case errors.As(err, &e):
-				d.Skipped = append(d.Skipped, task.Skipped{Run: l.Run, Reason: e.Message})
-			default:
+			if err := addDecision(&d, l.Run, tx.approveOne(l, undo)); err != nil {
 				return d, err
 			}
 		}
 		return d, nil
 	})
+}
+
+// addDecision adds a run to the outcome of a decision on many: as done, or with an
+// error that a caller may read as skipped. Any other error it returns.
+func addDecision(d *task.Decided, run task.ID, err error) error {
+	if e, ok := errors.AsType[*task.Error](err); ok {
+		d.Skipped = append(d.Skipped, task.Skipped{Run: run, Reason: e.Message})
+		return nil
+	}
+	if err == nil {
+		d.Done = append(d.Done, run)
+	}
+	return err
 }
 
 func (tx *txn) approveOne(l Reviewed, undo time.Duration) error {

@@ -47,17 +47,12 @@ func (s *Service) UndoDecisions(ctx context.Context, a task.Actor, ids []task.ID
 	if err := checkRunCount(len(ids)); err != nil {
 		return task.Decided{}, err
 	}
-	return mutate(ctx, s, a, func(tx *txn) (task.Decided, error) {
-		var d task.Decided
+	return mutate(ctx, s, a, func(tx *txn) (d task.Decided, err error) {
+		if len(ids) == 1 {
+			return task.Decided{Done: ids}, tx.undo(ids[0])
+		}
 		for _, id := range ids {
-			err := tx.undo(id)
-			var e *task.Error
-			switch {
-			case err == nil:
-				d.Done = append(d.Done, id)
-			case len(ids) > 1 && errors.As(err, &e):
-				d.Skipped = append(d.Skipped, task.Skipped{Run: id, Reason: e.Message})
-			default:
+			if err := addDecision(&d, id, tx.undo(id)); err != nil {
 				return d, err
 			}
 		}
@@ -110,18 +105,26 @@ func (tx *txn) dropPendingDecision(r *task.Run, c changes) error {
 // settle lets pending decisions take effect whose time has come, and returns when
 // the next will be, 0 when there is none.
 func (s *Service) settle(ctx context.Context) (task.Time, error) {
+	return s.applyDue(ctx, (*db.Rx).FirstPendingDecision, (*db.Rx).DueDecisions, (*txn).applyDecision)
+}
+
+// applyDue does what is due to runs, in batches, until nothing is, and returns when
+// the next will be, 0 when there is none.
+func (s *Service) applyDue(ctx context.Context, next func(*db.Rx) (task.Time, error),
+	due func(rx *db.Rx, limit int) ([]*task.Run, error), apply func(*txn, *task.Run) error,
+) (task.Time, error) {
 	for {
-		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstPendingDecision() })
-		if err != nil || next == 0 || next > s.Now() {
-			return next, err
+		at, err := read(ctx, s, next)
+		if err != nil || at == 0 || at > s.Now() {
+			return at, err
 		}
 		err = change(ctx, s, task.SystemActor, func(tx *txn) error {
-			list, err := tx.DueDecisions(maxDecided)
+			list, err := due(&tx.Rx, maxDecided)
 			if err != nil {
 				return err
 			}
 			for _, r := range list {
-				if err := tx.applyDecision(r); err != nil {
+				if err := apply(tx, r); err != nil {
 					return err
 				}
 			}

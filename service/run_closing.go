@@ -65,28 +65,13 @@ func (tx *txn) withOwnClosing(r *task.Run, f Finished) (Finished, error) {
 // closeDue ends the runs that have closed their own tasks and whose programs
 // did not end by themselves, and returns when the next is due, 0 for none.
 func (s *Service) closeDue(ctx context.Context) (task.Time, error) {
-	for {
-		next, err := read(ctx, s, func(rx *db.Rx) (task.Time, error) { return rx.FirstClosing() })
-		if err != nil || next == 0 || next > s.Now() {
-			return next, err
-		}
-		err = change(ctx, s, task.SystemActor, func(tx *txn) error {
-			list, err := tx.ClosingDue(maxDecided)
-			if err != nil {
-				return err
-			}
-			for _, r := range list {
-				if err := tx.conclude(r, Finished{}); err != nil {
-					return err
-				}
-				tx.stopRun(r.ID, ErrStopDone)
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
+	return s.applyDue(ctx, (*db.Rx).FirstClosing, (*db.Rx).ClosingDue, (*txn).concludeClosed)
+}
+
+// concludeClosed ends a run that has done its work, and stops its program.
+func (tx *txn) concludeClosed(r *task.Run) error {
+	tx.stopRun(r.ID, ErrStopDone)
+	return tx.conclude(r, Finished{})
 }
 
 // earlier returns the earlier of two moments of which 0 is none.

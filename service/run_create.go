@@ -384,8 +384,7 @@ func (tx *txn) closeRun(tk *task.Task, reason string, spare bool) error {
 		return tx.closeOwn(tk, r, reason)
 	}
 	if r.ClosingAt != 0 { // it has done its work; its program says its last words
-		tx.stopRun(r.ID, ErrStopDone)
-		return tx.conclude(r, Finished{})
+		return tx.concludeClosed(r)
 	}
 	state := task.State{Status: task.RunCanceled, Phase: task.PhaseTaskClosed}
 	return tx.end(r, state, runEnd{reason: reason, keepDelegated: spare}, ErrStopTaskClosed)
