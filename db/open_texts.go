@@ -231,7 +231,7 @@ func (rx *Rx) openHits(q string) (*openHits, error) {
 }
 
 // matchingIDs returns the ids of the open tasks that the words of a search fit as
-// JSON, or "" when there are more than matchingIDs. from is what open_texts has
+// JSON, or "" when there are more than maxSortedHits. from is what open_texts has
 // seen of the log.
 func (rx *Rx) matchingIDs(from task.ID, q, terms string) (string, error) {
 	r, cancel := rx.bounded()

@@ -44,7 +44,7 @@ func (rx *Rx) RunsAwaitingPermission(limit int) ([]*task.Run, error) {
 	return rx.runsAwaitingPermission("p.decision = ''", limit)
 }
 
-// runsAwaitingPermission is Asking by a condition; the last argument is the limit.
+// runsAwaitingPermission is RunsAwaitingPermission by a condition; the last argument is the limit.
 func (rx *Rx) runsAwaitingPermission(cond string, args ...any) ([]*task.Run, error) {
 	rows := rx.query("SELECT "+permissionCols+" FROM permissions p INDEXED BY permissions_expiry WHERE "+
 		cond+" ORDER BY p.expires_at, p.run_id LIMIT ?", args...)

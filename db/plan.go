@@ -2,7 +2,7 @@ package db
 
 import "taskyard/task"
 
-// ArrangeSteps turns the plan was into the plan now: rows that differ are
+// ArrangeSteps turns the plan before into the plan now: rows that differ are
 // written, rows are added or taken off at the end. A link moves with its step.
 func (tx *Tx) ArrangeSteps(id task.ID, before, now []task.Step) error {
 	// A subtask is linked once, half-way too.

@@ -7,7 +7,7 @@ import (
 )
 
 // forPostgres turns a statement, which is written for SQLite, into one for
-// PostgreSQL. What differs in more than this is a dual.
+// PostgreSQL. What differs in more than this is a storeSQL.
 //
 //   - ? and ?2 are $1 and $2.
 //   - INDEXED BY names an index of SQLite and is dropped; CROSS JOIN … ON, which

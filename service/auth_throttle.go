@@ -114,7 +114,7 @@ func (t *throttle) attempt(now task.Time, keys ...throttleKey) (wait time.Durati
 	return 0
 }
 
-// undo undoes what try counted, of a try that neither failed nor was good.
+// undo undoes what attempt counted, of an attempt that neither failed nor was good.
 func (t *throttle) undo(keys ...throttleKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

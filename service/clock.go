@@ -128,9 +128,9 @@ func (s *Service) caughtUp(ctx context.Context) {
 	}
 }
 
-// AwakeTime is the present moment by a clock that is stopped in the gaps of
-// Look, also over restarts: what counts idle time goes by it. A gap that no
-// look has met yet counts, too.
+// AwakeTime is the present moment by a clock that is stopped in the gaps
+// that CheckClock finds, also over restarts: what counts idle time goes by it. A
+// gap that it has not found yet counts, too.
 func (s *Service) AwakeTime() task.Time {
 	now, last := s.Now(), s.clockState.latest.Load()
 	if last == nil {

@@ -54,8 +54,8 @@ func (s *Service) Follow(ctx context.Context) {
 	go func() {
 		defer close(done)
 		for cut := false; sleep.For(ctx, time.Second); {
-			leading := cut
-			if cut = s.cluster.isCutOff(s.config().Now()); cut && !leading {
+			wasCut := cut
+			if cut = s.cluster.isCutOff(s.config().Now()); cut && !wasCut {
 				s.log.Error("the database cannot be reached, and other servers may take over the runs of this one: they are stopped")
 			}
 			if cut {

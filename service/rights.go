@@ -11,17 +11,17 @@ import (
 // Rights never grow. The rule, for every way in which an agent brings a run
 // about:
 //
-//  1. Each act of an agent on a task is noted as a hand: what it brought about
+//  1. Each act of an agent on a task is noted as a contribution: what it brought about
 //     (the task, its start, owner, texts, a comment) and what it could do itself.
-//  2. A person's consent forgets the hands: starting a draft, approving all runs
+//  2. A person's consent forgets the contributions: starting a draft, approving all runs
 //     of the task; writing a text or choosing another owner, those of that part.
 //  3. Under the policies delegated and always a run waits for a person if it has
 //     a tool, a limit, a depth, or (for its shell) network access or a variable
-//     that one of these hands lacks, and the approval says so. What an agent
+//     that one of these agents lacked, and the approval says so. What an agent
 //     created or started always waits.
 //  4. Under never it does not wait. If the instance says never, it has no tool
 //     that an agent which created the task lacks; if only the definition says so,
-//     no tool and no limit that any of the hands lacks.
+//     no tool and no limit that any of them lacked.
 //  5. What a run creates is one deeper than the run, and counts in the agent's
 //     rate as delegations do; under never its tokens and cost count in those of
 //     the run, as do those of tasks that a run hands over.
@@ -97,7 +97,7 @@ func (tx *txn) setBounds(id task.ID, r *task.Run, policy task.Policy) error {
 	return nil
 }
 
-// missingRights says why what a hand brought about may not run without a person, ""
+// missingRights says why what a contribution brought about may not run without a person, ""
 // when it may.
 func missingRights(have task.Rights, h task.Contribution, def task.Agent, r *task.Run) string {
 	if !h.IsByAgent() || isOwnText(h, def) {

@@ -113,7 +113,7 @@ func (tx *txn) setBlockers(tk *task.Task, set []task.ID) error {
 	return tx.wake(tk, "nothing blocks it now")
 }
 
-// writeBlockers writes a checked set and has k know it.
+// writeBlockers writes a checked set, also to tk.
 func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.SetBlockers(tk.ID, set); err != nil {
 		return err

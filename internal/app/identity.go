@@ -37,7 +37,7 @@ type identity struct {
 // on one device: a copy of the folder gets a new ID, because its original may
 // be running and own the processes of the runs that the copy finds. A folder
 // without a recorded place comes from an earlier version, and keeps its ID.
-// Nothing is written before settle.
+// Nothing is written before save.
 func identify(data string, log *slog.Logger) (*identity, error) {
 	fi, err := os.Stat(data)
 	if err != nil {

@@ -47,8 +47,8 @@ func fileKey(info fs.FileInfo) (key, bool) {
 // Identity identifies a file independently of its name, and holds when it was
 // last changed.
 type Identity struct {
-	Device, Inode, Links uint64 // nanoseconds; last change of contents or attributes, which cannot be set back
-	Touched              int64  // nanoseconds; last change of contents or attributes, which, unlike the modification time, cannot be set back
+	Device, Inode, Links uint64
+	Touched              int64 // nanoseconds; last change of contents or attributes, which, unlike the modification time, cannot be set back
 }
 
 // folder is one data folder.
@@ -62,8 +62,8 @@ type folder struct {
 
 var folders sync.Map // the protected folders
 
-// Protect protects the files in a database's folder from Open and Holds, and
-// the folder from CheckFolder, until release is called.
+// Protect protects a database's folder until release is called: Open refuses its
+// files, and Folders lists it.
 func Protect(database string) (release func(), err error) {
 	database, err = filepath.Abs(database)
 	if err != nil {

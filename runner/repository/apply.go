@@ -24,7 +24,7 @@ const keptUnder = "refs/taskyard/merge/"
 
 func keptRef(o task.MergeOrder) string { return keptUnder + o.ID.String() }
 
-// refusal is the reason why a change cannot be merged.
+// refusedMergeError is the reason why a change cannot be merged.
 type refusedMergeError struct{ code, reason string }
 
 func (e *refusedMergeError) Error() string { return e.reason }

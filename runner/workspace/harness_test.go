@@ -27,7 +27,7 @@ func ok(t *testing.T, err error) {
 	testkit.NoError(t, err)
 }
 
-// changed returns the changes of a run, one line per file.
+// changeList returns the changes of a run, one line per file.
 func changeList(w *task.Work) string {
 	var b strings.Builder
 	for _, f := range w.Files {
