@@ -6,8 +6,8 @@ import (
 	"taskyard/task"
 )
 
-// PutOut queues a line for an external target, to be sent after the commit.
-func (tx *Tx) PutOut(target string, o task.Outgoing) error {
+// QueueOutgoing queues a line for an external target, to be sent after the commit.
+func (tx *Tx) QueueOutgoing(target string, o task.Outgoing) error {
 	return tx.do("INSERT INTO outbox (target, kind, task_id, run_id, text, created_at, not_before) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		target, o.Kind, o.TaskID, o.RunID, o.Text, tx.Now, tx.Now)
 }
@@ -27,11 +27,11 @@ func (rx *Rx) OutboxNext(target string) (at task.Time, err error) {
 	return at, err
 }
 
-// DropOut deletes a line from the outbox.
-func (tx *Tx) DropOut(id task.ID) error { return tx.do("DELETE FROM outbox WHERE id = ?", id) }
+// DeleteOutgoing deletes a line from the outbox.
+func (tx *Tx) DeleteOutgoing(id task.ID) error { return tx.do("DELETE FROM outbox WHERE id = ?", id) }
 
-// DelayOut records a failed attempt; the next one is due after the given time.
-func (tx *Tx) DelayOut(id task.ID, after time.Duration) error {
+// DelayOutgoing records a failed attempt; the next one is due after the given time.
+func (tx *Tx) DelayOutgoing(id task.ID, after time.Duration) error {
 	return tx.do("UPDATE outbox SET tries = tries + 1, not_before = ? WHERE id = ?", tx.Now.Add(after), id)
 }
 

@@ -38,7 +38,7 @@ func (tx *txn) enqueueNotification(kind task.OutKind, id task.ID, title, agent s
 			continue
 		}
 		o := task.Outgoing{Kind: kind, TaskID: id, RunID: run, Text: oneLine("#" + id.String() + " " + title + ": " + what)}
-		if err := tx.PutOut(n.Name, o); err != nil {
+		if err := tx.QueueOutgoing(n.Name, o); err != nil {
 			return err
 		}
 		tx.signals.Topics = append(tx.signals.Topics, TopicOutbox)
@@ -98,7 +98,7 @@ func (s *Service) Outgoing(ctx context.Context, target string) (list []task.Outg
 func (s *Service) OutgoingSent(ctx context.Context, list []task.Outgoing) error {
 	return change(ctx, s, task.SystemActor, func(tx *txn) error {
 		for _, o := range list {
-			if err := tx.DropOut(o.ID); err != nil {
+			if err := tx.DeleteOutgoing(o.ID); err != nil {
 				return err
 			}
 		}
@@ -115,9 +115,9 @@ func (s *Service) OutgoingFailed(ctx context.Context, list []task.Outgoing, wait
 			var err error
 			if d := wait(o.Tries + 1); d < 0 {
 				dropped++
-				err = tx.DropOut(o.ID)
+				err = tx.DeleteOutgoing(o.ID)
 			} else {
-				err = tx.DelayOut(o.ID, d)
+				err = tx.DelayOutgoing(o.ID, d)
 			}
 			if err != nil {
 				return 0, err
