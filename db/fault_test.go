@@ -122,8 +122,7 @@ func TestASearchThatTakesTooLongIsUnavailable(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	err := d.Read(t.Context(), func(*db.Rx) error { return fmt.Errorf("read rows: %w", context.DeadlineExceeded) })
-	var e *task.Error
-	if !errors.As(err, &e) || e.Code != task.CodeUnavailable || !strings.Contains(e.Message, "took too long") {
+	if e, ok := errors.AsType[*task.Error](err); !ok || e.Code != task.CodeUnavailable || !strings.Contains(e.Message, "took too long") {
 		t.Errorf("got %v, want %s that says the read took too long", err, task.CodeUnavailable)
 	}
 }

@@ -163,8 +163,7 @@ func (p *pgStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (dri
 
 // explain adds the statement to an error that is of the statement.
 func (p *pgStmt) explain(err error) error {
-	var pe *pgconn.PgError
-	if errors.As(err, &pe) && (strings.HasPrefix(pe.Code, "22") || strings.HasPrefix(pe.Code, "42")) {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && (strings.HasPrefix(pe.Code, "22") || strings.HasPrefix(pe.Code, "42")) {
 		return fmt.Errorf("%w in %s", err, p.text)
 	}
 	return err

@@ -278,8 +278,7 @@ func (pg *pgStore) lost(err error) bool {
 
 // isLost reports whether an error ends a connection, or refuses a new one.
 func isLost(err error) bool {
-	var pe *pgconn.PgError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pe.Code {
 		case "57P01", "57P02", "57P03", "25P03", "25P04", "53300", "40001", "40P01", "25006", "55P03":
 			// It stops, starts, ended our session, has no room for one, is a
@@ -337,12 +336,10 @@ const readRetries = 5
 
 // explainPostgres is explain for the errors of PostgreSQL.
 func (d *DB) explainPostgres(err error) error {
-	var known *task.Error
-	if errors.As(err, &known) {
+	if _, ok := errors.AsType[*task.Error](err); ok {
 		return err
 	}
-	var pe *pgconn.PgError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pe.Code {
 		case "57014": // canceled: bounded
 			return errSearchTooLong()

@@ -114,8 +114,7 @@ func (p *primaries) isFormer(c *conn) bool {
 func readTimeline(ctx context.Context, c *pgconn.PgConn) (at timeline, err error) {
 	const ask = "SELECT CAST(system_identifier AS TEXT), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()"
 	r := c.ExecParams(ctx, ask, nil, nil, nil, nil).Read()
-	var pe *pgconn.PgError
-	if errors.As(r.Err, &pe) {
+	if _, ok := errors.AsType[*pgconn.PgError](r.Err); ok {
 		return timeline{}, nil // it has no such functions, or not for us
 	}
 	if r.Err != nil || len(r.Rows) != 1 {

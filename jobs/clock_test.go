@@ -279,8 +279,7 @@ func TestJobsAreDescribed(t *testing.T) {
 }
 
 func errorKind(err error) task.Kind {
-	var e *task.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*task.Error](err); ok {
 		return e.Kind
 	}
 	return ""

@@ -66,8 +66,7 @@ func (j *Jobs) store(r *task.Run, out supervise.Outcome) (err error) {
 			Artifacts: out.Artifacts, Usage: out.Usage, Permanent: out.Permanent, After: out.After, Work: out.Work,
 		})
 	}
-	var known *task.Error
-	if errors.As(err, &known) && known.Kind == task.Conflict {
+	if known, ok := errors.AsType[*task.Error](err); ok && known.Kind == task.Conflict {
 		return j.recordWork(ctx, r, out.Work)
 	}
 	return err

@@ -161,8 +161,7 @@ func (tx *txn) applyDecision(r *task.Run) error {
 	if err == nil {
 		_, err = tx.mayApprove(r)
 	}
-	var e *task.Error
-	if errors.As(err, &e) { // nothing to start by now, or not for them to approve: whoever looks again sees why
+	if e, ok := errors.AsType[*task.Error](err); ok { // nothing to start by now, or not for them to approve: whoever looks again sees why
 		return tx.dropPendingDecision(r, changes{"decision": h.Decision, "why": e.Message})
 	}
 	if err != nil {

@@ -116,8 +116,7 @@ func (tx *txn) restart(stopped []task.ID) (made []task.ID, err error) {
 			return nil, err
 		}
 		def, err := tx.runnableOwner(tk)
-		var no *task.Error
-		if errors.As(err, &no) {
+		if _, ok := errors.AsType[*task.Error](err); ok {
 			continue // it is done, was handed over, or works again
 		}
 		if err != nil {

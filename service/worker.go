@@ -119,8 +119,7 @@ func (tx *txn) checkCanWorkOn(def task.Agent, tk *task.Task) error {
 func (tx *txn) checkFitsProject(field, owner, project string) error {
 	def, _ := tx.s.agents.Agent(owner)
 	err := tx.s.checkReachesRepository(&tx.Rx, def, project)
-	var e *task.Error
-	if errors.As(err, &e) && e.Code == task.CodeRepository {
+	if e, ok := errors.AsType[*task.Error](err); ok && e.Code == task.CodeRepository {
 		return &task.Error{Kind: task.Invalid, Code: e.Code, Field: field, Message: e.Message}
 	}
 	return err

@@ -77,8 +77,7 @@ func open(ctx context.Context, o Options) (*git.Repository, error) {
 		}
 	}
 	r, err := git.Open(ctx, path)
-	var no *git.UnusableError
-	if errors.As(err, &no) {
+	if no, ok := errors.AsType[*git.UnusableError](err); ok {
 		return nil, fmt.Errorf("the repository %s cannot be used here: %s; in a clone of it, fetch the branch with --remote URL", path, no.Reason)
 	}
 	return r, err

@@ -86,8 +86,7 @@ func (e *Error) Error() string { return "git " + e.Command + ": " + e.Text }
 
 // Reason returns Git's message, or another error, for people.
 func Reason(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Text
 	}
 	return err.Error()

@@ -112,8 +112,7 @@ func (r *repo) mergeCommit(ctx context.Context, o task.MergeOrder, target string
 
 // conflict returns the reason for a change with conflicts.
 func conflict(o task.MergeOrder, err error) error {
-	var c *git.ConflictError
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[*git.ConflictError](err); ok {
 		return &refusedMergeError{codeConflict, fmt.Sprintf("It does not fit onto %s: %v", o.Into, c)}
 	}
 	return err

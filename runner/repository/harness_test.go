@@ -130,8 +130,7 @@ func (s *site) apply(o task.MergeOrder) *task.Merged {
 // refusal checks that an error is one for people, with this code and text.
 func refusal(t testing.TB, err error, code task.Code, words string) {
 	t.Helper()
-	var e *task.Error
-	if !errors.As(err, &e) || e.Code != code || !strings.Contains(e.Message, words) {
+	if e, ok := errors.AsType[*task.Error](err); !ok || e.Code != code || !strings.Contains(e.Message, words) {
 		t.Errorf("got error %v, want %s with %q", err, code, words)
 	}
 }

@@ -126,8 +126,7 @@ func (d *delivery) unreached(err error) answer {
 					"give a public one, or set allow_private = true for this runner")
 		}
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return answer{again: "the receiver was not reached: " + err.Error()}

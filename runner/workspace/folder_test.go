@@ -234,8 +234,8 @@ func TestAWorkspaceIsApartFromTheDataFolder(t *testing.T) {
 	defer release()
 	for _, workspace := range []string{"/", top, data, data + "/runs", top + "/link", "worktree:" + data, "worktree:" + top + "/link/runs"} {
 		_, err := Open(t.Context(), Options{Run: 1, Origin: 1, Lease: 1, Workspace: workspace, Dir: t.TempDir()})
-		var no *UnusableError
-		if !errors.As(err, &no) || !strings.Contains(no.Reason, "data folder") || !strings.Contains(no.Reason, "use a folder") {
+		no, ok := errors.AsType[*UnusableError](err)
+		if !ok || !strings.Contains(no.Reason, "data folder") || !strings.Contains(no.Reason, "use a folder") {
 			t.Errorf("%s: got %v", workspace, err)
 		}
 	}

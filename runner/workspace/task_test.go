@@ -235,8 +235,7 @@ func TestAFailedSetupIsRetried(t *testing.T) {
 		return nil
 	}
 	_, err := Open(t.Context(), o)
-	var no *SetupError
-	if !errors.As(err, &no) {
+	if _, ok := errors.AsType[*SetupError](err); !ok {
 		t.Fatalf("got error %v", err)
 	}
 	o.Run, o.Origin = 2, 1

@@ -204,8 +204,7 @@ func ReplaceAll(from string, to *os.Root, removed, files []string) error {
 }
 
 func notWritten(name string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
 	return fmt.Errorf("%s could not be written there: %w", task.ClipText(textdiff.Printable(name), 200), err)

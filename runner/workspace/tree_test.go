@@ -44,8 +44,7 @@ func (s *site) trees() int { return strings.Count(s.git("worktree", "list")+"\n"
 func (s *site) refused(why string) {
 	s.t.Helper()
 	_, err := Open(s.t.Context(), s.options(9, 9, 1))
-	var no *UnusableError
-	if !errors.As(err, &no) || !strings.Contains(no.Reason, why) {
+	if no, ok := errors.AsType[*UnusableError](err); !ok || !strings.Contains(no.Reason, why) {
 		s.t.Errorf("got error %v, want a refusal with %q", err, why)
 	}
 }
@@ -232,8 +231,7 @@ func TestRepositoriesThatCannotHaveWorktrees(t *testing.T) {
 		ok(t, os.MkdirAll(filepath.Dir(log), 0o755))
 		ok(t, os.Symlink("/dev/full", log))
 		_, err := Open(t.Context(), s.options(9, 9, 1))
-		var full *SetupError
-		if !errors.As(err, &full) || !strings.Contains(full.Reason, "No space left on device") {
+		if full, ok := errors.AsType[*SetupError](err); !ok || !strings.Contains(full.Reason, "No space left on device") {
 			t.Errorf("got error %v, want one that is retried", err)
 		}
 		ok(t, os.Remove(log))

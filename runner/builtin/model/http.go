@@ -69,8 +69,7 @@ func (e endpoint) stream(ctx context.Context, turn any, take func(data []byte) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var failed *Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*Error](err); ok {
 		failed.After = retryafter.Parse(res.Header, time.Now())
 	}
 	return err

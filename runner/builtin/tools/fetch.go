@@ -119,8 +119,7 @@ func fetchError(ctx context.Context, err error) error {
 	case errors.As(err, &wrong):
 		err = wrong.Err
 	}
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Errorf("the host %s cannot be found", task.ClipChars(dns.Name, 200))
 	}
 	return fmt.Errorf("the page cannot be fetched: %s", task.ClipChars(err.Error(), 300))
