@@ -190,8 +190,8 @@ func (in *Instance) serveOn(ctx context.Context, at listeners, o ServeOptions) e
 	if err != nil {
 		return err
 	}
-	if crypt != nil && at.runs == nil {
-		if at.runs, err = insideListener(ctx); err != nil {
+	if crypt != nil && at.runs == nil { // the certificate is for the public name, which runs on this machine do not use
+		if at.runs, err = listen(ctx, "127.0.0.1:0"); err != nil {
 			return err
 		}
 		defer at.runs.Close()

@@ -174,12 +174,6 @@ func (e *encryption) serveHTTP(srv *http.Server, ln net.Listener) error {
 	return srv.ServeTLS(ln, "", "")
 }
 
-// insideListener returns a listener for runs on this machine if the server uses
-// TLS for all others, because its certificate is for its public name.
-func insideListener(ctx context.Context) (net.Listener, error) {
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-}
-
 // servePlain redirects plain HTTP on an address, until stop is called.
 func (e *encryption) servePlain(ctx context.Context, address string, log *slog.Logger) (stop func(), err error) {
 	if e == nil || address == "" {
