@@ -12,7 +12,14 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"taskyard/internal/lazyregexp"
 )
+
+var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
+
+// IsSecretName reports whether the value of a variable with this name is a secret.
+func IsSecretName(name string) bool { return secretName().MatchString(name) }
 
 // Redacted replaces a secret.
 const Redacted = "[redacted]"

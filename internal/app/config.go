@@ -2,7 +2,6 @@ package app
 
 import (
 	"taskyard/internal/config"
-	"taskyard/internal/lazyregexp"
 	"taskyard/jobs"
 	"taskyard/service"
 	"taskyard/task"
@@ -28,9 +27,6 @@ func newTicks(c *config.Config) (func(task.Time) task.Time, error) {
 	return jobs.Ticks(c.Scheduler.Cron, loc)
 }
 
-// secretName matches the names of variables whose values are secrets.
-var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
-
 // collectSecrets returns the values that must never be in a transcript.
 func collectSecrets(c *config.Config, getenv func(string) string) []string {
 	var list []string
@@ -43,7 +39,7 @@ func collectSecrets(c *config.Config, getenv func(string) string) []string {
 	for _, r := range c.Runners {
 		list = append(list, getenv(r.SecretEnv))
 		for k, v := range r.Env {
-			if secretName().MatchString(k) {
+			if task.IsSecretName(k) {
 				list = append(list, v)
 			}
 		}

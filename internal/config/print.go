@@ -11,12 +11,11 @@ import (
 	"time"
 
 	"taskyard/internal/lazyregexp"
+	"taskyard/task"
 )
 
 // Hidden replaces secrets.
 const Hidden = "***"
-
-var secretNames = lazyregexp.New(`(?i)key|token|secret|password`)
 
 // Print writes the configuration as TOML, each line with a comment that names
 // the source of its value. Values of environment variables whose names look
@@ -75,7 +74,7 @@ func literal(v any) string {
 		return "[" + strings.Join(quoteAll(v), ", ") + "]"
 	case map[string]string:
 		return inline(v, func(name, value string) string {
-			if secretNames().MatchString(name) {
+			if task.IsSecretName(name) {
 				value = Hidden
 			}
 			return quote(value)

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 
-	"taskyard/internal/lazyregexp"
 	"taskyard/task"
 )
 
@@ -16,9 +15,6 @@ func NewRedactor(spec Spec) *task.Redactor {
 	return task.NewRedactor(append(secrets, SecretsNamed(spec.Plan.Env)...)...)
 }
 
-// secretName matches the names of variables whose values are secrets.
-var secretName = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD`)
-
 // minSecret is the minimum length of a secret in bytes: redacting shorter
 // values would remove common words.
 const minSecret = 8
@@ -27,7 +23,7 @@ const minSecret = 8
 func secretsIn(env []string) (list []string) {
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= minSecret && secretName().MatchString(name) {
+		if len(value) >= minSecret && task.IsSecretName(name) {
 			list = append(list, value)
 		}
 	}
@@ -40,7 +36,7 @@ func secretsIn(env []string) (list []string) {
 func SecretsNamed(names []string) (list []string) {
 	for _, name := range names {
 		value := os.Getenv(name)
-		if len(value) >= minSecret && (!strings.HasPrefix(value, "/") || secretName().MatchString(name)) {
+		if len(value) >= minSecret && (!strings.HasPrefix(value, "/") || task.IsSecretName(name)) {
 			list = append(list, value)
 		}
 	}

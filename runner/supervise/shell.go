@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"taskyard/runner/confine"
+	"taskyard/task"
 )
 
 // shellArg makes the shim a shell for one command; see shellMain.
@@ -25,7 +26,7 @@ type ShellRules struct {
 
 // hides reports whether a variable is hidden from commands of the agent.
 func (r ShellRules) hides(name string) bool {
-	return secretName().MatchString(name) && !slices.Contains(r.Keep, name)
+	return task.IsSecretName(name) && !slices.Contains(r.Keep, name)
 }
 
 // The files in a run's folder that form its shell.
