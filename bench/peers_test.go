@@ -24,7 +24,7 @@ func TestTheFinisherCompletesEachTask(t *testing.T) {
 	}
 	err = d.Read(t.Context(), func(rx *db.Rx) error {
 		for id := range task.ID(10) {
-			tk, err := rx.TaskBare(id + 1)
+			tk, err := rx.TaskRow(id + 1)
 			if err != nil {
 				return err
 			}

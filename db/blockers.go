@@ -44,7 +44,7 @@ func (rx *Rx) Blockers(id task.ID) ([]*task.Task, error) {
 
 // OpenBlockers returns the blockers of a task that are not done, by id, bare.
 func (rx *Rx) OpenBlockers(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id "+
+	return rx.tasks("SELECT "+taskRow+" FROM blockers b JOIN tasks t ON t.id = b.blocker_id "+
 		"WHERE b.task_id = ? AND t.status <> 'done' ORDER BY b.blocker_id", id)
 }
 
@@ -56,7 +56,7 @@ func (rx *Rx) Blocks(id task.ID, limit int) ([]*task.Task, error) {
 
 // BlocksOpen returns the open tasks that wait for a task, by id, bare.
 func (rx *Rx) BlocksOpen(id task.ID) ([]*task.Task, error) {
-	return rx.tasks("SELECT "+taskBare+" FROM blockers b JOIN tasks t ON t.id = b.task_id "+
+	return rx.tasks("SELECT "+taskRow+" FROM blockers b JOIN tasks t ON t.id = b.task_id "+
 		"WHERE b.blocker_id = ? AND t.archived_at IS NULL ORDER BY b.task_id", id)
 }
 

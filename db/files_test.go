@@ -28,7 +28,7 @@ func TestBackupAndRestore(t *testing.T) {
 			if err := tx.Claim(kept, "coder", time.Hour); err != nil {
 				return err
 			}
-			tk, err := tx.TaskBare(kept)
+			tk, err := tx.TaskRow(kept)
 			if err != nil {
 				return err
 			}

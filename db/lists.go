@@ -56,7 +56,7 @@ func (rx *Rx) OpenTasks(f task.TaskFilter, card bool) ([]*task.Task, string, err
 	}
 	cols := taskBrief
 	if f.Full {
-		cols = taskWhole
+		cols = taskWithTexts
 	}
 	if card {
 		cols = taskCard

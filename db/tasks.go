@@ -62,10 +62,10 @@ const (
 
 	taskFull = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", " +
 		commentsJSON + ", " + blockersList + ", 0, 0, " + commentCount + ", '', " + pastRunsJSON + ", " + subtasksJSON
-	taskWhole = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
-	taskBrief = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
-	taskCard  = taskCols + ", '', '', '', '', " + holdingList + counts
-	taskBare  = taskCols + ", '', '', '', '', ''" + noCounts
+	taskWithTexts = taskCols + ", t.description, " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
+	taskBrief     = taskCols + ", '', " + stepsJSON + ", " + resourcesJSON + ", '', " + blockersList + noCounts
+	taskCard      = taskCols + ", '', '', '', '', " + holdingList + counts
+	taskRow       = taskCols + ", '', '', '', '', ''" + noCounts
 )
 
 func scanTask(now task.Time) func(rowScanner) (*task.Task, error) {
@@ -180,14 +180,14 @@ func (rx *Rx) Task(id task.ID) (*task.Task, error) {
 	return t, rx.addReview(t)
 }
 
-// TaskWhole is Task without comments.
-func (rx *Rx) TaskWhole(id task.ID) (*task.Task, error) {
-	return rx.one("SELECT "+taskWhole+" FROM tasks t WHERE t.id = ?", id)
+// TaskWithTexts is Task without comments.
+func (rx *Rx) TaskWithTexts(id task.ID) (*task.Task, error) {
+	return rx.one("SELECT "+taskWithTexts+" FROM tasks t WHERE t.id = ?", id)
 }
 
-// TaskBare is Task without description, steps, resources and comments.
-func (rx *Rx) TaskBare(id task.ID) (*task.Task, error) {
-	return rx.one("SELECT "+taskBare+" FROM tasks t WHERE t.id = ?", id)
+// TaskRow is Task without description, steps, resources and comments.
+func (rx *Rx) TaskRow(id task.ID) (*task.Task, error) {
+	return rx.one("SELECT "+taskRow+" FROM tasks t WHERE t.id = ?", id)
 }
 
 // one scans one task; an unknown id is TaskNotFound.
@@ -306,7 +306,7 @@ func (rx *Rx) OpenDescendants(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE down (id, n) AS (
  SELECT id, 1 FROM tasks WHERE parent_id = ?
  UNION ALL SELECT c.id, down.n + 1 FROM down CROSS JOIN tasks c ON c.parent_id = down.id WHERE down.n < 20)
- SELECT `+taskBare+` FROM down CROSS JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
+ SELECT `+taskRow+` FROM down CROSS JOIN tasks t ON t.id = down.id WHERE t.archived_at IS NULL ORDER BY down.n, t.id`, id)
 }
 
 // Ancestors returns the chain from the task's parent up to the root.
@@ -314,7 +314,7 @@ func (rx *Rx) Ancestors(id task.ID) ([]*task.Task, error) {
 	return rx.tasks(`WITH RECURSIVE up (id, parent_id, n) AS (
  SELECT id, parent_id, 0 FROM tasks WHERE id = ?
  UNION ALL SELECT p.id, p.parent_id, up.n + 1 FROM up CROSS JOIN tasks p ON p.id = up.parent_id WHERE up.n < 20)
- SELECT `+taskBare+` FROM up CROSS JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
+ SELECT `+taskRow+` FROM up CROSS JOIN tasks t ON t.id = up.id WHERE up.n > 0 ORDER BY up.n`, id)
 }
 
 // likePattern is the pattern of LIKE for what holds a text.

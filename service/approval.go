@@ -264,7 +264,7 @@ func (tx *txn) refuse(r *task.Run, decision string, phase task.Phase, reason str
 	if err := tx.comment(r.TaskID, task.KindSystem, tx.actor.Name, "Run "+r.ID.String()+" was "+decision+": "+reason); err != nil {
 		return err
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil {
 		return err
 	}

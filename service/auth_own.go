@@ -87,9 +87,9 @@ func (s *Service) find(rx *db.Rx, a task.Actor, id task.ID, full bool) (*task.Ta
 		return nil, err
 	}
 	if full {
-		return rx.TaskWhole(id)
+		return rx.TaskWithTexts(id)
 	}
-	return rx.TaskBare(id)
+	return rx.TaskRow(id)
 }
 
 // findRun returns a run that the caller sees.

@@ -151,7 +151,7 @@ func (tx *txn) noticeBudget(b *task.Budget, id task.ID) error {
 	if err != nil || notifiedDay == today {
 		return err
 	}
-	tk, err := tx.TaskBare(id)
+	tk, err := tx.TaskRow(id)
 	if err != nil || tk.Status.Archived() {
 		return err
 	}

@@ -160,7 +160,7 @@ func (tx *txn) claim(tk *task.Task) error {
 	if err := tx.Claim(tk.ID, tk.Owner, tx.s.config().Lease); err != nil {
 		return err
 	}
-	now, err := tx.TaskBare(tk.ID)
+	now, err := tx.TaskRow(tk.ID)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (s *Service) Reassign(ctx context.Context, a task.Actor, agent string, ids 
 			if err := tx.handOver(tk, to, a.Name, comment); err != nil {
 				return nil, err
 			}
-			if out[i], err = tx.TaskWhole(tk.ID); err != nil {
+			if out[i], err = tx.TaskWithTexts(tk.ID); err != nil {
 				return nil, err
 			}
 			if bytes += out[i].JSONBytes(); bytes > task.MaxTaskText {
@@ -391,7 +391,7 @@ func (s *Service) renewByReading(ctx context.Context, a task.Actor, tk *task.Tas
 		return nil
 	}
 	return change(WithIdempotency(ctx, nil), s, a, func(tx *txn) error {
-		claimed, err := tx.TaskBare(tk.ID)
+		claimed, err := tx.TaskRow(tk.ID)
 		if err != nil || claimed.Claim == nil || claimed.Claim.ID != tk.Claim.ID {
 			return err
 		}

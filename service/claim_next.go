@@ -55,7 +55,7 @@ func (s *Service) CompleteAndSignup(ctx context.Context, a task.Actor, agent str
 // taskNeedsResult reports whether a task is done only with a result.
 func (s *Service) taskNeedsResult(ctx context.Context, id task.ID) (bool, error) {
 	return read(ctx, s, func(rx *db.Rx) (bool, error) {
-		tk, err := rx.TaskBare(id)
+		tk, err := rx.TaskRow(id)
 		if err != nil {
 			return false, err
 		}

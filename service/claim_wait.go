@@ -110,7 +110,7 @@ func (s *Service) trySignup(ctx context.Context, a task.Actor, agent string, cou
 func (s *Service) returnClaims(ctx context.Context, a task.Actor, list []*task.Task) error {
 	return change(ctx, s, a, func(tx *txn) error {
 		for _, had := range list {
-			tk, err := tx.TaskBare(had.ID)
+			tk, err := tx.TaskRow(had.ID)
 			if err != nil {
 				return err
 			}

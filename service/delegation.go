@@ -187,7 +187,7 @@ func (tx *txn) delegate(def task.Agent, d task.Delegation) (task.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	tk, err := tx.TaskBare(id)
+	tk, err := tx.TaskRow(id)
 	if err != nil {
 		return 0, err
 	}

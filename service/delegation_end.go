@@ -26,7 +26,7 @@ func (tx *txn) cancelDelegated(r *task.Run, to task.State, reason string) error 
 		if to.Status == task.RunFailed && c.Phase == task.PhaseApproval {
 			continue // a person's decision stays valid: its result resumes the owner of the task above
 		}
-		tk, err := tx.TaskBare(c.TaskID)
+		tk, err := tx.TaskRow(c.TaskID)
 		if err != nil {
 			return err
 		}

@@ -236,7 +236,7 @@ func (tx *txn) bindOwner(tk *task.Task) error {
 // who must accept its result. Errors: may not read, unknown task.
 func (s *Service) ChecksInForce(ctx context.Context, a task.Actor, id task.ID) (checks []task.InForce, accept task.Accept, err error) {
 	checks, err = readTask(ctx, s, a, id, func(rx *db.Rx) ([]task.InForce, error) {
-		tk, err := rx.TaskBare(id)
+		tk, err := rx.TaskRow(id)
 		if err != nil {
 			return nil, err
 		}

@@ -166,7 +166,7 @@ func (s *Service) merge(ctx context.Context, m *task.MergeEntry) error {
 // branch and under the policy of now. Error: CodeMergeWaits while the result of
 // the task above is decided on and merged: it would not hold the change.
 func (tx *txn) keepTarget(m *task.MergeEntry) (bool, error) {
-	tk, err := tx.TaskBare(m.TaskID)
+	tk, err := tx.TaskRow(m.TaskID)
 	if err != nil || tk.Status.Archived() {
 		return true, err
 	}
@@ -229,7 +229,7 @@ func (s *Service) mergeOrder(ctx context.Context, m *task.MergeEntry) (o task.Me
 		if err != nil {
 			return o, err
 		}
-		tk, err := rx.TaskBare(m.TaskID)
+		tk, err := rx.TaskRow(m.TaskID)
 		if err != nil {
 			return o, err
 		}
@@ -303,7 +303,7 @@ func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task
 		if err := tx.keepMergeChecks(m, out.Checks); err != nil {
 			return err
 		}
-		tk, err := tx.TaskBare(m.TaskID)
+		tk, err := tx.TaskRow(m.TaskID)
 		if err != nil {
 			return err
 		}
@@ -324,7 +324,7 @@ func (s *Service) mergeFailed(ctx context.Context, m *task.MergeEntry, out *task
 // merged makes a task history whose change is on its target.
 func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
 	err := s.changeMerge(ctx, m, func(tx *txn) error {
-		tk, err := tx.TaskBare(m.TaskID)
+		tk, err := tx.TaskRow(m.TaskID)
 		if err != nil {
 			return err
 		}
@@ -358,7 +358,7 @@ func (s *Service) merged(ctx context.Context, m *task.MergeEntry) error {
 func (s *Service) retireTree(ctx context.Context, m *task.MergeEntry, branch bool) {
 	head := ""
 	tree, err := read(ctx, s, func(rx *db.Rx) (task.Worktree, error) {
-		tk, err := rx.TaskBare(m.TaskID)
+		tk, err := rx.TaskRow(m.TaskID)
 		if err != nil {
 			return task.Worktree{}, err
 		}

@@ -65,7 +65,7 @@ func displayName(actor string) string {
 
 // notifyRun is enqueueNotification for a run that waits for a reviewer.
 func (tx *txn) notifyRun(r *task.Run, what string) error {
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil {
 		return err
 	}

@@ -209,7 +209,7 @@ func (tx *txn) noteStopped(why string) error {
 		if err != nil {
 			return err
 		}
-		tk, err := tx.TaskBare(r.TaskID)
+		tk, err := tx.TaskRow(r.TaskID)
 		if err != nil {
 			return err
 		}

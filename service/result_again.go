@@ -40,7 +40,7 @@ func (s *Service) RunCheck(ctx context.Context, a task.Actor, id task.ID, name s
 
 // newCheckRun reads what running one check needs.
 func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) (*submission, error) {
-	tk, err := rx.TaskWhole(id)
+	tk, err := rx.TaskWithTexts(id)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) 
 func (tx *txn) keepAgain(sub *submission) error {
 	run := &sub.checks[0]
 	run.AskedBy, run.CreatedAt = tx.actor.Name, tx.Now
-	tk, err := tx.TaskWhole(sub.task.ID)
+	tk, err := tx.TaskWithTexts(sub.task.ID)
 	if err != nil {
 		return err
 	}

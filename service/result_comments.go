@@ -166,7 +166,7 @@ func (s *Service) DraftComment(
 		if err != nil {
 			return c, err
 		}
-		tk, err := tx.TaskBare(id)
+		tk, err := tx.TaskRow(id)
 		if err != nil {
 			return c, err
 		}
@@ -237,7 +237,7 @@ func (s *Service) SubmitComments(ctx context.Context, a task.Actor, id task.ID) 
 		return 0, err
 	}
 	return mutate(ctx, s, a, func(tx *txn) (int, error) {
-		tk, err := tx.TaskBare(id)
+		tk, err := tx.TaskRow(id)
 		if err != nil {
 			return 0, err
 		}
@@ -357,7 +357,7 @@ func (s *Service) SetViewed(ctx context.Context, a task.Actor, id task.ID, file,
 		return err
 	}
 	return change(ctx, s, a, func(tx *txn) error {
-		if _, err := tx.TaskBare(id); err != nil {
+		if _, err := tx.TaskRow(id); err != nil {
 			return err
 		}
 		return tx.Tx.SetViewed(id, a.Name, file, mark)

@@ -261,7 +261,7 @@ func (s *Service) vote(ctx context.Context, a task.Actor, id task.ID, number int
 		return nil, task.FieldErrorf("digest", "is required: send the digest of the result that you saw")
 	}
 	return mutate(ctx, s, a, func(tx *txn) (*task.Task, error) {
-		tk, err := tx.TaskBare(id)
+		tk, err := tx.TaskRow(id)
 		if err != nil {
 			return nil, err
 		}
@@ -353,7 +353,7 @@ func (s *Service) RemindReviewers(ctx context.Context) (int, error) {
 			if err := tx.SetReminded(r.ID); err != nil {
 				return 0, err
 			}
-			tk, err := tx.TaskBare(r.TaskID)
+			tk, err := tx.TaskRow(r.TaskID)
 			if err != nil {
 				return 0, err
 			}

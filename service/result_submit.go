@@ -43,7 +43,7 @@ func (sub *submission) checked() task.CheckRun { return sub.checks[0] }
 // Errors: as CompleteTask.
 func (s *Service) newSubmission(ctx context.Context, a task.Actor, id task.ID, summary string, claim int64) (*submission, error) {
 	return read(ctx, s, func(rx *db.Rx) (*submission, error) {
-		tk, err := rx.TaskWhole(id)
+		tk, err := rx.TaskWithTexts(id)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func parentInProject(rx *db.Rx, tk *task.Task) (*task.Task, error) {
 	if tk.ParentTaskID == 0 || tk.Project == "" {
 		return nil, nil
 	}
-	p, err := rx.TaskBare(tk.ParentTaskID)
+	p, err := rx.TaskRow(tk.ParentTaskID)
 	if err != nil || p.Project != tk.Project || p.Status.Archived() {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (s *Service) check(ctx context.Context, sub *submission, c task.Check) task
 
 // keepResult writes what a completion found: a result, or why it is refused.
 func (tx *txn) keepResult(sub *submission) error {
-	tk, err := tx.TaskWhole(sub.task.ID)
+	tk, err := tx.TaskWithTexts(sub.task.ID)
 	if err != nil {
 		return err
 	}
@@ -412,7 +412,7 @@ func (tx *txn) endWork(tk *task.Task) error {
 	if err := tx.closeRun(tk, "the result was submitted", true); err != nil {
 		return err
 	}
-	now, err := tx.TaskBare(tk.ID)
+	now, err := tx.TaskRow(tk.ID)
 	if err != nil || now.Claim == nil {
 		return err
 	}

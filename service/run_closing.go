@@ -42,7 +42,7 @@ func (tx *txn) withOwnClosing(r *task.Run, f Finished) (Finished, error) {
 	if r.ClosingAt == 0 || f.State.Status == task.RunCompleted {
 		return f, nil
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil {
 		return f, err
 	}
@@ -88,7 +88,7 @@ func (tx *txn) freeClaim(r *task.Run) error {
 	if r.ClaimID == 0 {
 		return nil
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
 		return err
 	}
@@ -106,7 +106,7 @@ func (tx *txn) freeClaims(r *task.Run) error {
 		return err
 	}
 	for _, id := range list {
-		tk, err := tx.TaskBare(id)
+		tk, err := tx.TaskRow(id)
 		if err != nil {
 			return err
 		}

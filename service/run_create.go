@@ -338,7 +338,7 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 		if err != nil {
 			return nil, err
 		}
-		tk, err := tx.TaskBare(r.TaskID)
+		tk, err := tx.TaskRow(r.TaskID)
 		if err != nil {
 			return nil, err
 		}
@@ -456,7 +456,7 @@ func (tx *txn) end(r *task.Run, to task.State, e runEnd, stop error) error {
 // noteFreedForOwner records whose queue the end of a run gives its task back to: a
 // run that has handed its task over ends after that.
 func (tx *txn) noteFreedForOwner(r *task.Run) error {
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err == nil && tk.Owner != r.Agent {
 		tx.signals.Freed = append(tx.signals.Freed, tk.Owner)
 	}

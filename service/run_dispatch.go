@@ -253,7 +253,7 @@ func (d *dispatcher) begin(r *task.Run, tk *task.Task, def task.Agent, spec task
 	if err := d.Claim(tk.ID, tk.Owner, max(d.s.config().Lease, 2*d.s.config().RunLease)); err != nil {
 		return nil, err
 	}
-	now, err := d.TaskBare(tk.ID)
+	now, err := d.TaskRow(tk.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +388,7 @@ func (tx *txn) beat(r *task.Run) error {
 	if _, err := tx.BeatRun(r.ID, r.Lease, tx.s.config().RunLease); err != nil {
 		return err
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil || tk.Claim == nil || tk.Claim.ID != r.ClaimID {
 		return err
 	}

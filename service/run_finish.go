@@ -108,7 +108,7 @@ func (tx *txn) finish(r *task.Run, f Finished) error {
 	if err := tx.enforceTreeLimits(r); err != nil {
 		return err
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil || tk.Status != task.Active {
 		return err
 	}

@@ -142,7 +142,7 @@ func (tx *txn) keepMessages(r *task.Run, to task.RunStatus) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	tk, err := tx.TaskBare(r.TaskID)
+	tk, err := tx.TaskRow(r.TaskID)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (s *Service) Stream(ctx context.Context, a task.Actor, id task.ID, q Stream
 		q.SkipEvents = []string{}
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if _, err := rx.TaskBare(id); err != nil {
+		if _, err := rx.TaskRow(id); err != nil {
 			return err
 		}
 		return out.read(rx, id, q, task.BudgetFromContext(ctx))

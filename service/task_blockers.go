@@ -118,7 +118,7 @@ func (tx *txn) writeBlockers(tk *task.Task, set []task.ID) error {
 	if err := tx.SetBlockers(tk.ID, set); err != nil {
 		return err
 	}
-	now, err := tx.TaskBare(tk.ID)
+	now, err := tx.TaskRow(tk.ID)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (tx *txn) cancelTree(tk *task.Task, reason string) ([]task.ID, error) {
 			why = "task " + tk.ID.String() + " above it was canceled"
 		}
 		if i > 0 { // the end of a run above may have canceled it by now
-			if c, err = tx.TaskBare(c.ID); err != nil {
+			if c, err = tx.TaskRow(c.ID); err != nil {
 				return nil, err
 			}
 		}

@@ -125,7 +125,7 @@ func (tx *txn) wakeParent(tk *task.Task, what string) error {
 	if tk.ParentTaskID == 0 {
 		return nil
 	}
-	p, err := tx.TaskBare(tk.ParentTaskID)
+	p, err := tx.TaskRow(tk.ParentTaskID)
 	if err != nil || p.Status != task.Active {
 		return err
 	}

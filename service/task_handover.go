@@ -92,7 +92,7 @@ func (s *Service) Reprioritize(ctx context.Context, a task.Actor, id task.ID, wa
 
 // findOpen returns an open task whole, or the error that says who ended it.
 func (tx *txn) findOpen(id task.ID) (*task.Task, error) {
-	tk, err := tx.TaskWhole(id)
+	tk, err := tx.TaskWithTexts(id)
 	if err != nil || !tk.Status.Archived() {
 		return tk, err
 	}

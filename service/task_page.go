@@ -56,7 +56,7 @@ func (s *Service) TaskPage(ctx context.Context, a task.Actor, id task.ID, zone *
 		return p, err
 	}
 	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
-		if p.Task, err = rx.TaskWhole(id); err != nil {
+		if p.Task, err = rx.TaskWithTexts(id); err != nil {
 			return err
 		}
 		for _, read := range []func(*db.Rx) error{p.readFamily, p.work, p.readNeighbors} {
@@ -143,7 +143,7 @@ func (s *Service) Subtasks(ctx context.Context, a task.Actor, id, after task.ID,
 		return nil, task.FieldErrorf("limit", "must be 1 to 200")
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) {
-		if _, err := rx.TaskBare(id); err != nil {
+		if _, err := rx.TaskRow(id); err != nil {
 			return nil, err
 		}
 		return rx.Subtasks(id, after, open, limit)
@@ -157,7 +157,7 @@ func (s *Service) OpenBelow(ctx context.Context, a task.Actor, id task.ID) ([]*t
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) ([]*task.Task, error) {
-		if _, err := rx.TaskBare(id); err != nil {
+		if _, err := rx.TaskRow(id); err != nil {
 			return nil, err
 		}
 		return rx.OpenDescendants(id)

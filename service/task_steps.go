@@ -86,7 +86,7 @@ func outOfRangeError(field, noun string, id task.ID, at, n int) error {
 // range.
 func (s *Service) Step(ctx context.Context, a task.Actor, id task.ID, at int) (task.Step, error) {
 	return readTask(ctx, s, a, id, func(rx *db.Rx) (task.Step, error) {
-		tk, err := rx.TaskWhole(id)
+		tk, err := rx.TaskWithTexts(id)
 		if err != nil {
 			return task.Step{}, err
 		}
