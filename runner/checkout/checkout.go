@@ -260,11 +260,14 @@ func (c *checkout) worktreeGit(admin string) git.Git { return c.r.Git.At(c.o.Dir
 
 // note moves HEAD to a commit and records it.
 func (c *checkout) note(ctx context.Context, admin, commit string) error {
-	g := c.worktreeGit(admin)
+	g, err := c.r.Worktree(ctx, c.o.Dir, admin)
+	if err != nil {
+		return err
+	}
 	if _, err := g.Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard task checkout", "HEAD", commit); err != nil {
 		return err
 	}
-	_, err := g.Run(ctx, nil, "update-ref", placed, commit)
+	_, err = g.Run(ctx, nil, "update-ref", placed, commit)
 	return err
 }
 

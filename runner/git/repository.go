@@ -76,7 +76,38 @@ func Open(ctx context.Context, path string) (*Repository, error) {
 	if !top {
 		return refuse("it is a folder within a repository, or its private part: name the repository itself")
 	}
+	if r.Git, err = r.Git.withoutHooks(ctx); err != nil {
+		return refuse("its configuration cannot be read (%s)", Reason(err))
+	}
 	return r, nil
+}
+
+// Worktree returns Git for the repository as a worktree sees it, by the folder
+// of the worktree's metadata, which may have a configuration of its own.
+func (r *Repository) Worktree(ctx context.Context, dir, admin string) (Git, error) {
+	return r.Git.At(dir, "--git-dir="+admin).withoutHooks(ctx)
+}
+
+// withoutHooks returns the same Git without the hooks that the configuration
+// defines: Git 2.54 and later runs them whatever core.hooksPath says, and can
+// disable all of them only by their names.
+func (g Git) withoutHooks(ctx context.Context) (Git, error) {
+	var names []string
+	err := g.EachName(ctx, func(setting string) {
+		if rest, ok := strings.CutPrefix(setting, "hook."); ok {
+			if end := strings.LastIndexByte(rest, '.'); end >= 0 && !slices.Contains(names, rest[:end]) {
+				names = append(names, rest[:end])
+			}
+		}
+	}, "config", "--null", "--name-only", "--list")
+	if err != nil || len(names) == 0 {
+		return g, err
+	}
+	env := []string{fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(names))}
+	for i, name := range names {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=hook.%s.enabled", i, name), fmt.Sprintf("GIT_CONFIG_VALUE_%d=false", i))
+	}
+	return g.With(env...), nil
 }
 
 // SameFolder reports whether two paths lead to the same folder.

@@ -53,3 +53,34 @@ func TestARepositoryWithPasswordsIsNotReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestHooksOfTheConfigurationAreDisabled(t *testing.T) {
+	t.Parallel()
+	dir, other := testkit.Repository(t, map[string]string{"a.txt": "one\n"}), filepath.Join(t.TempDir(), "other")
+	testkit.Git(t, dir, "worktree", "add", "-q", other)
+	testkit.Git(t, dir, "config", "extensions.worktreeConfig", "true")
+	arm := func(folder, scope string, names ...string) {
+		for _, name := range names {
+			testkit.Git(t, folder, "config", scope, "hook."+name+".event", "reference-transaction")
+			testkit.Git(t, folder, "config", scope, "hook."+name+".command", "false")
+			testkit.Git(t, folder, "config", scope, "hook."+name+".enabled", "true")
+		}
+	}
+	arm(dir, "--local", "evil", "Two.Words = more", "reference-transaction")
+	arm(dir, "--worktree", "mine")
+	arm(other, "--worktree", "theirs")
+	r, err := Open(t.Context(), dir)
+	testkit.NoError(t, err)
+	disabled := func(g Git, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if got, err := g.Run(t.Context(), nil, "config", "--get", "hook."+name+".enabled"); err != nil || got != "false" {
+				t.Errorf("hook %s: got enabled = %q, %v", name, got, err)
+			}
+		}
+	}
+	disabled(r.Git, "evil", "Two.Words = more", "reference-transaction", "mine")
+	g, err := r.Worktree(t.Context(), dir, testkit.Git(t, other, "rev-parse", "--absolute-git-dir"))
+	testkit.NoError(t, err)
+	disabled(g, "evil", "Two.Words = more", "theirs")
+}

@@ -447,8 +447,17 @@ func excludes(common string) (string, error) {
 // git returns Git for our own repository with the worktree.
 func (t *tree) git() git.Git { return t.privateGit().In(t.work()) }
 
-// worktreeGit returns Git for the repository as the worktree sees it.
+// worktreeGit returns Git for reading the repository as the worktree sees it.
 func (t *tree) worktreeGit() git.Git { return t.repo.Git.At(t.dir, "--git-dir="+t.state.Admin) }
+
+// writeHead runs a command of Git that changes the HEAD of a worktree.
+func (t *tree) writeHead(ctx context.Context, admin string, args ...string) error {
+	g, err := t.repo.Worktree(ctx, t.dir, admin)
+	if err == nil {
+		_, err = g.Run(ctx, nil, args...)
+	}
+	return err
+}
 
 // HasNoUnsavedWork reports whether the folder of a worktree contains no unsaved work of
 // a run: all of it is on a branch, or there was none.

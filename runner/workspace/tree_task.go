@@ -123,8 +123,7 @@ func (t *tree) detachOthers(ctx context.Context, folder string) (took bool, err 
 		if err := WriteIn(admin, takenName, nil, 0o600); err != nil {
 			return took, err
 		}
-		if _, err := t.repo.Git.At(t.dir, "--git-dir="+admin).Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard",
-			"HEAD", t.repo.Tip(ctx, t.state.Branch)); err != nil {
+		if err := t.writeHead(ctx, admin, "update-ref", "--no-deref", "-m", "taskyard", "HEAD", t.repo.Tip(ctx, t.state.Branch)); err != nil {
 			return took, err
 		}
 		took = true
@@ -147,7 +146,7 @@ func (t *tree) attach(ctx context.Context) error {
 	if err := t.applyPushed(ctx); err != nil {
 		return err
 	}
-	if _, err := t.worktreeGit().Run(ctx, nil, "symbolic-ref", "HEAD", "refs/heads/"+t.state.Branch); err != nil {
+	if err := t.writeHead(ctx, t.state.Admin, "symbolic-ref", "HEAD", "refs/heads/"+t.state.Branch); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(t.state.Admin, takenName)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -165,8 +164,7 @@ func (t *tree) detach(ctx context.Context) error {
 }
 
 func (t *tree) point(ctx context.Context, commit string) error {
-	_, err := t.worktreeGit().Run(ctx, nil, "update-ref", "--no-deref", "-m", "taskyard", "HEAD", commit)
-	return err
+	return t.writeHead(ctx, t.state.Admin, "update-ref", "--no-deref", "-m", "taskyard", "HEAD", commit)
 }
 
 // applyPushed applies what was pushed to the branch while no run worked in the
@@ -229,7 +227,7 @@ func (t *tree) saveLive(ctx context.Context, message string) (commit string, err
 func (t *tree) rejoin(ctx context.Context) {
 	ref := "refs/heads/" + t.state.Branch
 	if at, _ := t.worktreeGit().Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); at != ref {
-		_, _ = t.worktreeGit().Run(ctx, nil, "symbolic-ref", "HEAD", ref)
+		_ = t.writeHead(ctx, t.state.Admin, "symbolic-ref", "HEAD", ref)
 	}
 }
 
