@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +76,11 @@ func (p Private) CopyIndex(admin string) error {
 			return err
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(admin, "index"))
+	index := filepath.Join(admin, "index")
+	if info, err := os.Lstat(index); err == nil && !info.Mode().IsRegular() { // reading a pipe would block forever
+		return fmt.Errorf("%s is not a regular file", index)
+	}
+	b, err := os.ReadFile(index)
 	if err != nil {
 		return err
 	}

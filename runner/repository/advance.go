@@ -131,7 +131,7 @@ func (r *repo) rebasing(branch string) string {
 	for _, admin := range admins {
 		for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 			dir := filepath.Join(admin, kind)
-			if b, err := os.ReadFile(filepath.Join(dir, "head-name")); err == nil && strings.TrimSpace(string(b)) == "refs/heads/"+branch {
+			if b, err := workspace.ReadIn(dir, "head-name"); err == nil && strings.TrimSpace(string(b)) == "refs/heads/"+branch {
 				return dir
 			}
 		}

@@ -113,14 +113,15 @@ func (r *repo) local(ctx context.Context, folder string) (err error) {
 
 // lock locks the index against other Git processes.
 func (c *checkout) lock() error {
-	name, mark := filepath.Join(c.admin, "index.lock"), filepath.Join(c.admin, "index.lock.taskyard")
-	if err := os.WriteFile(mark, []byte(lockMark), 0o600); err != nil {
+	const markName = "index.lock.taskyard"
+	if err := workspace.WriteIn(c.admin, markName, []byte(lockMark), 0o600); err != nil {
 		return err
 	}
+	name, mark := filepath.Join(c.admin, "index.lock"), filepath.Join(c.admin, markName)
 	defer func() { _ = os.Remove(mark) }()
 	err := os.Link(mark, name) // atomic, with its content
 	if errors.Is(err, fs.ErrExist) {
-		b, e := os.ReadFile(name)
+		b, e := workspace.ReadIn(c.admin, "index.lock")
 		if e == nil && string(b) == lockMark {
 			c.locked = true // left by a server that was killed
 			return nil

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"taskyard/runner/workspace"
 )
 
 // guardName is a file in the references folder that names the reference being
@@ -19,11 +21,10 @@ const lockTime = time.Second
 // withGuard runs Git to change a reference. The repository must be locked.
 func (r *repo) withGuard(_ context.Context, ref string, change func() error) error {
 	r.recover()
-	guard := filepath.Join(r.Common, guardName)
-	if err := os.WriteFile(guard, []byte(ref+"\n"), 0o600); err != nil {
+	if err := workspace.WriteIn(r.Common, guardName, []byte(ref+"\n"), 0o600); err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(guard) }()
+	defer func() { _ = os.Remove(filepath.Join(r.Common, guardName)) }()
 	return change()
 }
 
@@ -31,11 +32,11 @@ func (r *repo) withGuard(_ context.Context, ref string, change func() error) err
 // older than its guard belong to other processes.
 func (r *repo) recover() {
 	guard := filepath.Join(r.Common, guardName)
-	b, err := os.ReadFile(guard)
+	b, err := workspace.ReadIn(r.Common, guardName)
 	if err != nil {
 		return
 	}
-	info, err := os.Stat(guard)
+	info, err := os.Lstat(guard)
 	if err != nil {
 		return
 	}

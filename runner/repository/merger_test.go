@@ -381,3 +381,32 @@ func TestErrorsOfABrokenRepositoryAreClear(t *testing.T) {
 	_, err = s.rs.Contains(t.Context(), s.repo, "main", o.Head)
 	refusal(t, err, task.CodeRepository, "there is no such folder")
 }
+
+func TestAMergeFollowsNoLinkOfARepository(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	victim := filepath.Join(t.TempDir(), "victim")
+	ok(t, os.WriteFile(victim, []byte("precious\n"), 0o600))
+	for _, name := range []string{"taskyard-moves", "index.lock.taskyard"} {
+		ok(t, os.Symlink(victim, filepath.Join(s.repo, ".git", name)))
+	}
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "main", s.git("rev-parse", "main"), m.After)
+	b, err := os.ReadFile(victim)
+	ok(t, err)
+	same(t, "the file that the links name", string(b), "precious\n")
+
+	t.Run("and does not wait for a pipe", func(t *testing.T) {
+		s.branch("more", "main", files{"a.txt": "three\n"})
+		o := s.order(2, "more")
+		m := s.apply(o)
+		ok(t, os.Remove(filepath.Join(s.repo, ".git/index")))
+		for _, name := range []string{"index", "taskyard-moves", "index.lock"} {
+			ok(t, syscall.Mkfifo(filepath.Join(s.repo, ".git", name), 0o600))
+		}
+		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, ".git/index is not a regular file")
+	})
+}

@@ -116,15 +116,15 @@ func openRepository(ctx context.Context, path string, bare bool) (*git.Repositor
 
 // load loads the state file and reports whether there was one.
 func (t *tree) load() bool {
-	b, err := readIn(t.dir, stateName)
+	b, err := ReadIn(t.dir, stateName)
 	return err == nil && json.Unmarshal(b, &t.state) == nil && t.state.Branch != ""
 }
 
 const stateName = "state.json"
 
-// readIn reads a small regular file from a folder that an agent may have
+// ReadIn reads a small regular file from a folder that an agent may have
 // filled.
-func readIn(dir, name string) ([]byte, error) {
+func ReadIn(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ const ownerName = "worktree-owner"
 // owner returns the random name of the folder of all runs; "" if it never had a
 // worktree.
 func (t *tree) owner() string {
-	b, err := readIn(filepath.Dir(t.dir), ownerName)
+	b, err := ReadIn(filepath.Dir(t.dir), ownerName)
 	if err != nil {
 		return ""
 	}
@@ -261,7 +261,7 @@ func (t *tree) owner() string {
 // ownsAdmin reports whether a metadata folder belongs to this worktree. Servers
 // that share a repository may have worktrees at the same path.
 func (t *tree) ownsAdmin(admin string) bool {
-	owner, err := readIn(admin, ownerName)
+	owner, err := ReadIn(admin, ownerName)
 	return t.isAtPath(admin) && (err != nil || string(owner) == t.owner())
 }
 
@@ -280,7 +280,7 @@ func (t *tree) displacedPath(admin string) string {
 // worktreePath returns the path of the worktree that a metadata folder belongs
 // to.
 func worktreePath(admin string) string {
-	b, err := readIn(admin, "gitdir")
+	b, err := ReadIn(admin, "gitdir")
 	if err != nil {
 		return ""
 	}
@@ -388,7 +388,7 @@ func (t *tree) add(ctx context.Context, args ...string) error {
 	if _, err := t.repo.Git.Run(ctx, nil, all...); err != nil {
 		return err
 	}
-	b, err := readIn(t.work(), ".git")
+	b, err := ReadIn(t.work(), ".git")
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ const takenName = "taskyard-taken"
 // running commits there, does not change the branch.
 func (t *tree) detachOthers(ctx context.Context, folder string) (took bool, err error) {
 	for _, admin := range t.adminFolders() {
-		owner, err := readIn(admin, ownerName)
+		owner, err := ReadIn(admin, ownerName)
 		if err != nil || string(owner) == t.owner() || worktreePath(admin) != folder {
 			continue // of this server or a person, or elsewhere
 		}
