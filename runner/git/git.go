@@ -32,7 +32,7 @@ var quiet = []string{
 	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "core.pager=cat", "-c", "core.editor=false", "-c", "core.askPass=", "-c", "credential.helper=",
 	"-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "commit.gpgSign=false",
-	"-c", "submodule.recurse=false", "-c", "advice.detachedHead=false",
+	"-c", "submodule.recurse=false", "-c", "advice.detachedHead=false", "-c", "core.alternateRefsCommand=true",
 }
 
 // Git runs Git in one folder with fixed settings.
@@ -74,6 +74,15 @@ func (g Git) Set(settings ...string) Git {
 func (g Git) With(env ...string) Git {
 	g.env = append(slices.Clone(g.env), env...)
 	return g
+}
+
+// Shell returns a line for a shell that runs a command with the settings of g.
+func (g Git) Shell(command string) string {
+	words := slices.Concat([]string{"env"}, g.env, []string{g.path}, quiet, g.args, []string{command})
+	for i, w := range words {
+		words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
 }
 
 // Error is a failure that Git reported.

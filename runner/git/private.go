@@ -96,14 +96,21 @@ func (p Private) In(work string) Git { return p.git(work).With("GIT_WORK_TREE=" 
 // Bare returns Git without a working tree: no attributes are read.
 func (p Private) Bare() Git { return p.git(p.dir, "-c", "core.bare=true") }
 
-// git also reads from the repository where its history ends: that of a shallow
-// clone does before the first commit.
+// Account returns Git without a working tree, with the configuration of the
+// server's account.
+func (p Private) Account() Git { return p.own(p.dir, "-c", "core.bare=true") }
+
 func (p Private) git(dir string, args ...string) Git {
-	g := p.repo.Git.At(dir, append(args, "-c", "core.attributesFile=/dev/null", "-c", "core.splitIndex=false")...)
-	return g.With(
+	return p.own(dir, append(args, "-c", "core.attributesFile=/dev/null")...).
+		With("GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1")
+}
+
+// own also reads from the repository where its history ends: that of a shallow
+// clone does before the first commit.
+func (p Private) own(dir string, args ...string) Git {
+	return p.repo.Git.At(dir, append(args, "-c", "core.splitIndex=false")...).With(
 		"GIT_DIR="+p.dir, "GIT_INDEX_FILE="+p.Index(), "GIT_OBJECT_DIRECTORY="+filepath.Join(p.repo.Common, "objects"),
 		"GIT_SHALLOW_FILE="+filepath.Join(p.repo.Common, "shallow"),
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost",
 		"GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
 	)

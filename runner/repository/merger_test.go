@@ -410,3 +410,35 @@ func TestAMergeFollowsNoLinkOfARepository(t *testing.T) {
 		refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, ".git/index is not a regular file")
 	})
 }
+
+func TestAPushRunsNothingThatARepositoryNames(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	dir := t.TempDir()
+	remote, mark, evil := filepath.Join(dir, "remote's.git"), filepath.Join(dir, "ran"), filepath.Join(dir, "evil")
+	s.git("clone", "-q", "--bare", s.repo, remote)
+	s.git("remote", "add", "origin", remote)
+	s.git("fetch", "-q", "origin")
+	ok(t, os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $@\" >> "+mark+"\n"), 0o755))
+	arm := func(admin string) {
+		for _, hook := range []string{"pre-receive", "update", "post-receive", "post-update", "reference-transaction"} {
+			ok(t, os.MkdirAll(filepath.Join(admin, "hooks"), 0o755))
+			ok(t, os.Symlink(evil, filepath.Join(admin, "hooks", hook)))
+		}
+		ok(t, os.WriteFile(filepath.Join(admin, "objects/info/alternates"), []byte(s.repo+"/.git/objects\n"+remote+"/objects\n"), 0o600))
+		testkit.Git(t, admin, "config", "core.alternateRefsCommand", evil)
+	}
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	arm(remote)
+	arm(filepath.Join(s.repo, ".git"))
+	o := s.order(1, "fix")
+	o.Push = "origin"
+	m := s.apply(o)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
+	same(t, "remote", testkit.Git(t, remote, "rev-parse", "main"), m.After)
+	same(t, "the remote-tracking branch", s.git("rev-parse", "origin/main"), m.After)
+	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After)) // it is there already
+	if b, err := os.ReadFile(mark); err == nil {
+		t.Errorf("ran:\n%s", b)
+	}
+}

@@ -1,63 +1,112 @@
 package repository
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"path/filepath"
 	"strings"
 
 	"taskyard/runner/git"
 	"taskyard/task"
 )
 
-// push pushes a merge to a remote. It executes nothing that the repository
-// names, and uses the credentials of the server's account.
+// push pushes a merge to a remote. Of the repository's configuration it uses
+// only the address: an agent that may write there must not choose programs,
+// proxies or files. Credentials are those of the server's account.
 func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error {
+	refuse := func(reason string) error {
+		return waitsErrorf("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
+	}
 	if !task.ValidBranch(o.Push) {
 		return waitsErrorf("%s is merged, but not pushed: %s cannot be the name of a remote", o.Into, o.Push)
 	}
-	g := r.Git.Set("protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always", "push.gpgSign=false",
-		"push.recurseSubmodules=no", "push.followTags=false", "remote."+o.Push+".receivepack=git-receive-pack", "core.gitProxy=").
-		With("GIT_SSH_COMMAND=" + r.account(ctx, "core.sshCommand", "ssh -oBatchMode=yes"))
-	if helper := r.account(ctx, "credential.helper", ""); helper != "" {
+	list, err := r.Git.Run(ctx, nil, "remote", "get-url", "--push", "--all", "--end-of-options", o.Push)
+	if err != nil {
+		return refuse(git.Reason(err))
+	}
+	g := r.account.Set("protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always", "push.gpgSign=false",
+		"push.recurseSubmodules=no", "push.followTags=false", "core.gitProxy=").
+		With("GIT_SSH_COMMAND=" + r.accountSetting(ctx, "core.sshCommand", "ssh -oBatchMode=yes"))
+	if helper := r.accountSetting(ctx, "credential.helper", ""); helper != "" {
 		g = g.Set("credential.helper=" + helper)
 	}
-	out, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack=git-receive-pack", "--end-of-options",
-		o.Push, after+":refs/heads/"+o.Into)
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return err
-	case r.onRemote(ctx, g, o, after):
-		return nil
-	}
-	reason := git.Reason(err)
-	for line := range strings.Lines(out) { // "!\t<from>:<to>\t[rejected] (fetch first)"
-		if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 && f[0] == "!" {
-			reason = f[2] + ": " + reason
+	for address := range strings.Lines(list) {
+		to, err := r.remote(ctx, strings.TrimSuffix(address, "\n"))
+		if err != nil {
+			return refuse(git.Reason(err))
 		}
+		out, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack="+to.receive, "--end-of-options",
+			to.address, after+":refs/heads/"+o.Into)
+		switch {
+		case err == nil:
+			r.track(ctx, o, after)
+			continue
+		case ctx.Err() != nil:
+			return err
+		case r.onRemote(ctx, g, to, o, after):
+			continue
+		}
+		reason := git.Reason(err)
+		for line := range strings.Lines(out) { // "!\t<from>:<to>\t[rejected] (fetch first)"
+			if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 && f[0] == "!" {
+				reason = f[2] + ": " + reason
+			}
+		}
+		return refuse(reason)
 	}
-	return waitsErrorf("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
+	return nil
+}
+
+// remote is a repository to push to.
+type remote struct{ address, receive, upload string } // the last two are programs that it starts
+
+// remote returns the remote at an address. If that is on this machine, Git
+// starts programs there, which must not start those that its configuration
+// names. Errors: those of git.Open.
+func (r *repo) remote(ctx context.Context, address string) (remote, error) {
+	path := address
+	if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
+		path = u.Path
+	} else if colon := strings.IndexByte(address, ':'); colon >= 0 && !strings.Contains(address[:colon], "/") {
+		return remote{address, "git-receive-pack", "git-upload-pack"}, nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.Path, path)
+	}
+	to, err := git.Open(ctx, path)
+	if err != nil {
+		return remote{}, err
+	}
+	g := to.Git.Set("receive.denyCurrentBranch=refuse")
+	return remote{path, g.Shell("receive-pack"), g.Shell("upload-pack")}, nil
+}
+
+// track moves the branch that follows the remote, as Git does after a push.
+func (r *repo) track(ctx context.Context, o task.MergeOrder, after string) {
+	if ref := "refs/remotes/" + o.Push + "/" + o.Into; r.Commit(ctx, ref) != "" {
+		_, _ = r.Git.Run(ctx, nil, "update-ref", "-m", "taskyard", ref, after)
+	}
 }
 
 // onRemote reports whether the branch of the remote has a merge already: people
 // have pushed it, with what the remote had besides. Git refuses to push it then.
-func (r *repo) onRemote(ctx context.Context, g git.Git, o task.MergeOrder, after string) bool {
+func (r *repo) onRemote(ctx context.Context, g git.Git, to remote, o task.MergeOrder, after string) bool {
 	ref := "refs/heads/" + o.Into
-	out, err := g.Run(ctx, nil, "ls-remote", "--quiet", "--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
+	out, err := g.Run(ctx, nil, "ls-remote", "--quiet", "--upload-pack="+to.upload, "--end-of-options", to.address, ref)
 	tip, _, _ := strings.Cut(out, "\t")
 	if err != nil || !isCommit(tip) {
 		return false
 	}
-	if r.checkCommits(ctx, tip) != nil { // --refmap= leaves the branches that follow the remote as they are
+	if r.checkCommits(ctx, tip) != nil {
 		_, _ = g.Run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=",
-			"--upload-pack=git-upload-pack", "--end-of-options", o.Push, ref)
+			"--upload-pack="+to.upload, "--end-of-options", to.address, ref)
 	}
 	return r.IsAncestor(ctx, tip, after)
 }
 
-// account returns a setting of the server's account, never of the repository.
-func (r *repo) account(ctx context.Context, name, otherwise string) string {
-	value, err := r.Git.Run(ctx, nil, "config", "--global", "--get", name)
-	if err != nil || strings.TrimSpace(value) == "" {
-		return otherwise
-	}
-	return value
+// accountSetting returns a setting of the server's account, never of the repository.
+func (r *repo) accountSetting(ctx context.Context, name, otherwise string) string {
+	value, _ := r.Git.Run(ctx, nil, "config", "--global", "--get", name) // an error if it is not set
+	return cmp.Or(strings.TrimSpace(value), otherwise)
 }

@@ -54,8 +54,7 @@ func TestAMergeThatCouldNotBePushedIsPushedLater(t *testing.T) {
 			t.Fatalf("got the task %s, the reason of the merge %q", now.Status, reason)
 		}
 	}
-	merge(task.Active, "main is merged, but could not be pushed to origin: 'origin' does not appear to be a git repository "+
-		"Could not read from remote repository. Please make sure you have the correct access rights and the repository exists.")
+	merge(task.Active, "main is merged, but could not be pushed to origin: No such remote 'origin'")
 	head := s.git("rev-parse", "main")
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	s.git("init", "-q", "--bare", remote)

@@ -63,8 +63,9 @@ func (rs *Repositories) Close() error {
 // repo is one repository, with a Git that reads none of its configuration.
 type repo struct {
 	*git.Repository
-	bare git.Git
-	all  *Repositories
+	bare    git.Git
+	account git.Git // reads the configuration of the server's account
+	all     *Repositories
 }
 
 // open opens a repository. It returns a *task.Error, or the cause of ctx.
@@ -77,7 +78,7 @@ func (rs *Repositories) open(ctx context.Context, path string) (*repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &repo{r, p.Bare(), rs}, nil
+	return &repo{r, p.Bare(), p.Account(), rs}, nil
 }
 
 // unusable returns the error for a repository that cannot be used.
