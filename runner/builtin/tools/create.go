@@ -34,6 +34,9 @@ func (b *Box) create(_ context.Context, a createArgs) (Result, error) {
 		return Result{}, fmt.Errorf("content: it is %s bytes long, at most %s are allowed: write it in parts, or with bash",
 			count(len(a.Content)), count(maxWrite))
 	}
+	if err := b.refuseGit(name); err != nil {
+		return Result{}, err
+	}
 	dir, err := b.folder(filepath.Dir(name))
 	if err != nil {
 		return Result{}, err

@@ -29,6 +29,9 @@ func (b *Box) edit(_ context.Context, a editArgs) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := b.refuseGit(name); err != nil {
+		return Result{}, err
+	}
 	// Hold the folder open, so that replacing it has no effect.
 	dir, err := b.pin(filepath.Dir(name))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,6 +43,19 @@ func (b *Box) place(given string) (string, error) {
 		return "", outsideError(given)
 	}
 	return filepath.Clean(name), nil
+}
+
+// refuseGit returns an error for a file that would be within a folder .git, also
+// by a link: a person's Git runs the programs that files there name.
+func (b *Box) refuseGit(name string) error {
+	isGit := func(path string) bool {
+		return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(s string) bool { return strings.EqualFold(s, ".git") })
+	}
+	resolved := instance.Resolve(filepath.Join(b.root.Name(), name))
+	if rel, err := filepath.Rel(instance.Resolve(b.root.Name()), resolved); isGit(name) || err == nil && isGit(rel) {
+		return fmt.Errorf("path: %s is part of Git's own data, which only Git may change: it is refused", name)
+	}
+	return nil
 }
 
 func outsideError(given string) error {

@@ -20,6 +20,34 @@ import (
 	"taskyard/runner/instance"
 )
 
+func TestNoToolChangesTheDataOfGit(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	config := "[core]\n\tbare = false\n"
+	file(t, b, ".git/config", config)
+	file(t, b, "sub/.GIT/config", config)
+	testkit.NoError(t, os.Symlink(".git", filepath.Join(b.opts.Root, "link")))
+	const want = "is part of Git's own data"
+	for _, name := range []string{
+		".git/commondir", ".git/new/folder/x", ".Git/x", "link/commondir", "link/new/x", "sub/.git", "sub/.GIT/x", "other/.git/config",
+		filepath.Join(b.opts.Root, ".git/commondir"),
+	} {
+		refused(t, b, "create", args{"path": name, "content": "../evil\n"}, want)
+	}
+	for _, name := range []string{".git/config", "link/config", "sub/.GIT/config"} {
+		ok(t, b, "read", args{"path": name})
+		refused(t, b, "edit", args{"path": name, "old_text": "false", "new_text": "true"}, want)
+	}
+	for _, name := range []string{".gitignore", ".github/x.yml", "a.git/x", "sub/.gitattributes"} {
+		ok(t, b, "create", args{"path": name, "content": "x\n"})
+	}
+	entries, err := os.ReadDir(filepath.Join(b.opts.Root, ".git"))
+	testkit.NoError(t, err)
+	if text, err := os.ReadFile(filepath.Join(b.opts.Root, ".git/config")); len(entries) != 1 || err != nil || string(text) != config {
+		t.Errorf("got %d entries, config %q, %v", len(entries), text, err)
+	}
+}
+
 func TestNoToolLeavesTheWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
