@@ -50,7 +50,12 @@ func Checkout(ctx context.Context, o Options) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
-	c := &checkout{r: r, o: o}
+	own, err := os.MkdirTemp("", "taskyard-checkout-")
+	if err != nil {
+		return Done{}, err
+	}
+	defer func() { _ = os.RemoveAll(own) }()
+	c := &checkout{r: r, o: o, own: r.Private(own)}
 	done := Done{Path: o.Dir}
 	if done.Branch, done.Commit, err = c.tip(ctx); err != nil {
 		return Done{}, err
@@ -84,8 +89,9 @@ func open(ctx context.Context, o Options) (*git.Repository, error) {
 }
 
 type checkout struct {
-	r *git.Repository
-	o Options
+	r   *git.Repository
+	o   Options
+	own git.Private // not in the repository, where others could change its configuration
 }
 
 // tip returns the branch and its commit, which it fetches if there is a remote.
@@ -229,30 +235,35 @@ func (c *checkout) admin() (string, error) {
 // runFilled runs a command on the files with our own Git, and passes its index to
 // the worktree.
 func (c *checkout) runFilled(ctx context.Context, admin string, args ...string) error {
-	p := c.private(admin)
-	if err := p.Make(ctx, ""); err != nil {
+	if err := c.own.Make(ctx, ""); err != nil {
 		return err
 	}
-	if _, err := p.In(c.o.Dir).Run(ctx, nil, args...); err != nil {
+	if _, err := c.own.In(c.o.Dir).Run(ctx, nil, args...); err != nil {
 		return err
 	}
 	next := filepath.Join(admin, "index.taskyard")
-	if err := copyFile(p.Index(), next); err != nil {
+	if err := copyFile(c.own.Index(), next); err != nil {
 		return err
 	}
 	return os.Rename(next, filepath.Join(admin, "index"))
 }
 
-func (c *checkout) private(admin string) git.Private {
-	return c.r.Private(filepath.Join(admin, "taskyard"))
-}
-
+// copyFile copies a file to a path, where it replaces what is there, even a
+// link.
 func copyFile(from, to string) error {
 	b, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, b, 0o600)
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Close())
 }
 
 // worktreeGit returns Git in the repository as the worktree sees it.
@@ -293,14 +304,13 @@ func (c *checkout) update(ctx context.Context, to Done) (from string, err error)
 	if from == to.Commit {
 		return from, c.note(ctx, admin, to.Commit)
 	}
-	p := c.private(admin)
-	if err := p.Make(ctx, ""); err != nil {
+	if err := c.own.Make(ctx, ""); err != nil {
 		return "", err
 	}
-	if err := p.CopyIndex(admin); err != nil {
+	if err := c.own.CopyIndex(admin); err != nil {
 		return "", fmt.Errorf("%s could not be read: %w", c.o.Dir, err)
 	}
-	_, _ = p.In(c.o.Dir).Run(ctx, nil, "update-index", "-q", "--refresh") // some files may have changed
+	_, _ = c.own.In(c.o.Dir).Run(ctx, nil, "update-index", "-q", "--refresh") // some files may have changed
 	if err := c.runFilled(ctx, admin, "read-tree", "-m", "-u", from, to.Commit); err != nil {
 		return "", fmt.Errorf("local changes in %s are in the way of what is new on %s: commit, stash or drop them (%s)",
 			c.o.Dir, to.Branch, git.Reason(err))

@@ -213,3 +213,22 @@ func TestACheckoutReportsWhatIsWrong(t *testing.T) {
 	o.Branch = branch
 	s.checkout(o)
 }
+
+func TestACheckoutWritesThroughNoLinkOfTheRepository(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.checkout(s.options())
+	admin, outside := testkit.Git(t, s.dir, "rev-parse", "--absolute-git-dir"), t.TempDir()
+	s.write(outside, "victim", "precious\n")
+	ok(t, os.RemoveAll(filepath.Join(admin, "taskyard")))
+	ok(t, os.Symlink(outside, filepath.Join(admin, "taskyard")))
+	ok(t, os.Symlink(filepath.Join(outside, "victim"), filepath.Join(admin, "index.taskyard")))
+	s.work("b.txt", "two\n")
+	s.checkout(s.options())
+	s.wantFile("b.txt", "two\n")
+	entries, err := os.ReadDir(outside)
+	ok(t, err)
+	if b, err := os.ReadFile(filepath.Join(outside, "victim")); err != nil || string(b) != "precious\n" || len(entries) != 1 {
+		t.Errorf("got %d entries, the file %q, %v", len(entries), b, err)
+	}
+}
