@@ -248,6 +248,21 @@ func TestAResponseCountsAlthoughTheAgentKeepsRunning(t *testing.T) {
 	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
 }
 
+func TestAPermissionRequestThatIsTooLongIsAnswered(t *testing.T) {
+	t.Parallel()
+	spec := runnertest.NewSpec(t)
+	spec.Plan.Tools = []string{"bash"}
+	spec.Plan.Workspace, spec.Plan.Limits = t.TempDir(), task.Limits{IdleTimeoutSeconds: 10, TimeoutSeconds: 60}
+	out, rec := runnertest.Run(t, agent("ask much"), spec)
+	runnertest.WantState(t, out, task.RunCompleted, task.PhaseEnded, "")
+	if heard := received(t, spec); !strings.Contains(heard, `"id":"p1","error":{"code":-32602`) {
+		t.Errorf("the agent received %s", heard)
+	}
+	if events := rec.Texts(supervise.EventPermission); len(events) != 1 || !strings.Contains(events[0], "too long to be looked at") {
+		t.Errorf("got the permission events %q", events)
+	}
+}
+
 // The protocol allows an agent to omit from its request what it reported earlier.
 func TestAPermissionShowsWhatWasReportedAboutTheCall(t *testing.T) {
 	t.Parallel()

@@ -122,6 +122,8 @@ func play(args []string) {
 				finish("end_turn")
 			case "ask":
 				ask(args[1], args[2])
+			case "ask much":
+				ask("execute", strings.Repeat("long ", 400_000))
 			case "ask before": // relies on what it reported about the call earlier
 				update(`{"sessionUpdate":"tool_call","toolCallId":"c9","kind":"other","title":"deploy","status":"pending","rawInput":{"to":"production"}}`)
 				say(`{"jsonrpc":"2.0","id":"p1","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c9"},"options":[{"optionId":"once","name":"O","kind":"allow_once"}]}}`)

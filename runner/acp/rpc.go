@@ -1,12 +1,14 @@
 package acp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/coder/acp-go-sdk"
 
+	"taskyard/internal/lazyregexp"
 	"taskyard/runner/supervise"
 	"taskyard/task"
 )
@@ -76,6 +78,18 @@ func (conn *connection) handleError(e *acp.RequestError) {
 	}
 }
 
+// longRequest finds the ID in a request that is too long to be parsed.
+var longRequest = lazyregexp.New(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*("[^"\\]{1,100}"|\d{1,18})\s*,\s*"method"\s*:`)
+
+// refuseLong answers a request that is too long to be parsed, such as one for a
+// permission: the agent would wait for the answer forever.
+func (conn *connection) refuseLong(b []byte) {
+	if id := longRequest().FindSubmatch(b); id != nil {
+		conn.deny("a call whose arguments are too long to be looked at.", map[string]any{"allowed": false}, nil)
+		conn.send(message{ID: bytes.Clone(id[1]), Error: acp.NewInvalidParams("the request is longer than 1 MiB")})
+	}
+}
+
 // line handles one line from the agent.
 func (conn *connection) line(kind supervise.LineKind, b []byte) {
 	var m struct {
@@ -88,6 +102,9 @@ func (conn *connection) line(kind supervise.LineKind, b []byte) {
 	if kind != supervise.WholeLine || !supervise.IsObject(b) || json.Unmarshal(b, &m) != nil {
 		if kind != supervise.WholeLine || strings.TrimSpace(string(b)) != "" {
 			conn.LogLine(kind, b)
+		}
+		if kind == supervise.LongLine {
+			conn.refuseLong(b)
 		}
 		return
 	}
