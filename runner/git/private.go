@@ -112,6 +112,5 @@ func (p Private) own(dir string, args ...string) Git {
 		"GIT_DIR="+p.dir, "GIT_INDEX_FILE="+p.Index(), "GIT_OBJECT_DIRECTORY="+filepath.Join(p.repo.Common, "objects"),
 		"GIT_SHALLOW_FILE="+filepath.Join(p.repo.Common, "shallow"),
 		"GIT_AUTHOR_NAME=Taskyard", "GIT_AUTHOR_EMAIL=taskyard@localhost",
-		"GIT_COMMITTER_NAME=Taskyard", "GIT_COMMITTER_EMAIL=taskyard@localhost",
 	)
 }

@@ -391,10 +391,19 @@ func TestAMergeFollowsNoLinkOfARepository(t *testing.T) {
 	for _, name := range []string{"taskyard-moves", "index.lock.taskyard"} {
 		ok(t, os.Symlink(victim, filepath.Join(s.repo, ".git", name)))
 	}
+	profile := filepath.Join(t.TempDir(), "profile")
+	ok(t, os.WriteFile(profile, nil, 0o600))
+	ok(t, os.RemoveAll(filepath.Join(s.repo, ".git/logs/refs/heads/main")))
+	ok(t, os.Symlink(profile, filepath.Join(s.repo, ".git/logs/refs/heads/main")))
+	s.git("config", "user.name", "$(evil)")
+	s.git("config", "user.email", "$(evil)")
 	o := s.order(1, "fix")
 	m := s.apply(o)
 	ok(t, s.rs.Advance(t.Context(), o, m.Before, m.After))
 	same(t, "main", s.git("rev-parse", "main"), m.After)
+	if b, err := os.ReadFile(profile); err != nil || strings.Contains(string(b), "evil") {
+		t.Errorf("the log of the branch, which leads elsewhere, says %q, %v", b, err) // Git itself follows the link
+	}
 	b, err := os.ReadFile(victim)
 	ok(t, err)
 	same(t, "the file that the links name", string(b), "precious\n")
