@@ -211,7 +211,7 @@ func TestAWebhookRefusesInternalAddresses(t *testing.T) {
 	port := inner.URL[strings.LastIndexByte(inner.URL, ':'):]
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0",
-		"10.0.0.1", "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]",
+		"10.0.0.1", "192.168.1.1", "169.254.169.254", "168.63.129.16", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]",
 	} {
 		t.Run("refuses "+host, func(t *testing.T) {
 			w := receiver(t, nil)

@@ -177,6 +177,7 @@ func TestFetchReachesOnlyPublicAddresses(t *testing.T) {
 		{"a private network", "http://10.1.2.3/", notPublic},
 		{"another private network", "https://192.168.0.1/", notPublic},
 		{"the metadata service of a cloud", "http://169.254.169.254/latest/meta-data", notPublic},
+		{"the host of a virtual machine of Azure", "http://168.63.129.16/machine?comp=goalstate", notPublic},
 		{"carrier-grade NAT", "http://100.64.0.1/", notPublic},
 		{"a local IPv6 network", "http://[fd00::1]/", notPublic},
 		{"a link-local IPv6 address", "http://[fe80::1]/", notPublic},
