@@ -132,6 +132,12 @@ type backup struct {
 	to   *archive.Writer
 	data string
 	own  []fs.FileInfo // of the database, which must not be opened
+	runs bool          // the files are those of agents, who may make them unreadable: they are left out
+}
+
+// isLeftOut reports whether a file that could not be read is left out.
+func (b *backup) isLeftOut(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || b.runs && errors.Is(err, fs.ErrPermission) // or deleted in the meantime
 }
 
 // addAll adds everything except the database. configFile is the configuration
@@ -164,6 +170,7 @@ func (b *backup) addAll(configFile string, m *archive.Manifest, runs bool) error
 	if !runs {
 		return nil
 	}
+	b.runs = true
 	dir := filepath.Join(b.data, instance.RunsName)
 	list, err = os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -221,8 +228,8 @@ func (b *backup) addTree(dir, name string) error {
 	defer func() { _ = root.Close() }()
 	return fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil // deleted in the meantime
+		case b.isLeftOut(err):
+			return nil
 		case err != nil:
 			return err
 		case !e.Type().IsRegular() || !archive.IsName(name+"/"+p):
@@ -237,14 +244,14 @@ func (b *backup) addFile(root *os.Root, p, name string) error {
 		return err
 	}
 	fi, err := root.Stat(p)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!fi.Mode().IsRegular() || b.isOwn(fi)) {
+	if b.isLeftOut(err) || err == nil && (!fi.Mode().IsRegular() || b.isOwn(fi)) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	f, err := root.OpenFile(p, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if b.isLeftOut(err) {
 		return nil
 	}
 	if err != nil {
