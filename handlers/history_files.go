@@ -109,7 +109,7 @@ func (w *csvTasks) end() error {
 
 // safeCell returns a text that no spreadsheet interprets as a formula.
 func safeCell(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) {
+	if strings.IndexAny(s, "=+-@\t\r\n|%\uff1d\uff0b\uff0d\uff20") == 0 { // Excel in Japanese reads the wide ones like the others
 		return "'" + s
 	}
 	return s

@@ -85,7 +85,7 @@ func TestHistoryIsExportedAsFiles(t *testing.T) {
 	t.Parallel()
 	inst := newSite(t)
 	b := inst.maya()
-	for i, title := range []string{"=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
+	for i, title := range []string{"\uff1d1+2", "=1+2", "+1", "-1", "@x", "plain, with \"quotes\"\u00fc"} {
 		inst.completeNew(task.New{Owner: "coder", Title: title, NoStart: true, Priority: -i}, "=HYPERLINK(\"x\")\nnext")
 	}
 	for range 300 {
@@ -99,11 +99,11 @@ func TestHistoryIsExportedAsFiles(t *testing.T) {
 		}
 		rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
 		inst.ok(err)
-		if len(rows) != 6 || strings.Join(rows[0],
+		if len(rows) != 7 || strings.Join(rows[0],
 			",") != "id,title,status,owner,created_by,labels,priority,created_at,archived_at,parent_id,summary" {
 			t.Fatalf("got %q", rows)
 		}
-		for i, want := range []string{"plain, with \"quotes\"\u00fc", "'@x", "'-1", "'+1", "'=1+2"} {
+		for i, want := range []string{"plain, with \"quotes\"\u00fc", "'@x", "'-1", "'+1", "'=1+2", "'\uff1d1+2"} {
 			if row := rows[i+1]; row[1] != want || row[10] != "'=HYPERLINK(\"x\")\nnext" || row[4] != "user:maya" {
 				t.Errorf("got row %q", row)
 			}
@@ -112,7 +112,7 @@ func TestHistoryIsExportedAsFiles(t *testing.T) {
 	t.Run("as JSON, all pages of it", func(t *testing.T) {
 		var out struct{ Tasks []task.Task }
 		inst.ok(json.Unmarshal([]byte(b.get("/history.json").is(200).body), &out))
-		if len(out.Tasks) != 305 || out.Tasks[0].ID != 305 || out.Tasks[304].ID != 1 {
+		if len(out.Tasks) != 306 || out.Tasks[0].ID != 306 || out.Tasks[305].ID != 1 {
 			t.Fatalf("got %d tasks", len(out.Tasks))
 		}
 	})
