@@ -83,8 +83,8 @@ func (e *Env) Token() (string, error) {
 	return token, nil
 }
 
-// call makes one request and decodes the answer into out, which may be nil. It
-// also returns the raw answer.
+// call makes one request and decodes the answer into out. It also returns the
+// raw answer.
 func (e *Env) call(method, path string, in, out any) ([]byte, error) {
 	return e.wait(0, method, path, in, out)
 }
@@ -96,11 +96,11 @@ func (e *Env) wait(d time.Duration, method, path string, in, out any) ([]byte, e
 		return nil, err
 	}
 	raw, err := c.send(e.Ctx, method, path, in, d)
-	if err != nil || out == nil || len(raw) == 0 {
-		return raw, err
+	if err != nil {
+		return nil, err
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return nil, &UnreachableError{URL: c.URL, Err: err, Gateway: true} // another program is running there
+		return nil, &UnreachableError{URL: c.URL, Err: err, Foreign: true}
 	}
 	return raw, nil
 }

@@ -57,10 +57,14 @@ func usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(f
 type UnreachableError struct {
 	URL     string
 	Err     error
-	Gateway bool // something else answered
+	Gateway bool // a gateway answered in its place
+	Foreign bool // another program answered
 }
 
 func (u *UnreachableError) Error() string {
+	if u.Foreign {
+		return fmt.Sprintf("another program than Taskyard answered at %s: %v (check TASKYARD_URL)", u.URL, u.Err)
+	}
 	err := u.Err
 	var at *url.Error
 	if errors.As(err, &at) {
@@ -99,8 +103,8 @@ func (r *ResponseError) Error() string {
 	}
 	switch {
 	case r.Status == http.StatusUnauthorized:
-		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; make one "+
-			"on the page Settings, or with: taskyard token create --data DIR --agent NAME")
+		lines = append(lines, "  TASKYARD_TOKEN must hold a token that is not expired or revoked; create one "+
+			"on the Settings page, or with: taskyard token create --data DIR --agent NAME")
 	case r.Code == string(task.CodeNotFound) && strings.HasPrefix(r.Detail, unknownPath):
 		lines = append(lines, "  the server does not know this command; it may be older than this program")
 	case r.RetryAfter > 0:

@@ -39,7 +39,7 @@ func (*Ping) Run(e *Env) error {
 		Problems map[string]string `json:"problems,omitempty"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(nil, res.Body, maxText)).Decode(&out); err != nil {
-		return &UnreachableError{URL: at, Err: err, Gateway: true}
+		return &UnreachableError{URL: at, Err: err, Foreign: true}
 	}
 	if e.JSON {
 		b, err := json.Marshal(out)
