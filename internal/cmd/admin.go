@@ -24,8 +24,22 @@ import (
 // folder.
 var admin = task.Actor{Name: task.System, Role: task.RoleAdmin, Addr: "command line"}
 
-// withInstance opens an existing data folder, whether or not a server is
-// running. It refuses to migrate the database of a running one.
+// withExisting is like withInstance, but returns an error if the data folder
+// contains no instance.
+func (s settings) withExisting(e *Env, fn func(*app.Instance) error) error {
+	cfg, _, err := s.load(e, nil)
+	if err != nil {
+		return err
+	}
+	if err := hasDatabase(e, cfg); err != nil {
+		return err
+	}
+	return s.withInstance(e, fn)
+}
+
+// withInstance opens a data folder, whether or not a server is running. It
+// refuses to migrate the database of a running one, and creates an instance if
+// there is none.
 func (s settings) withInstance(e *Env, fn func(*app.Instance) error) (err error) {
 	cfg, _, err := s.load(e, nil)
 	if err != nil {
@@ -48,9 +62,13 @@ func (s settings) withInstance(e *Env, fn func(*app.Instance) error) (err error)
 			fmt.Fprintln(e.Stderr, "migrating the database to the schema of this program; a copy of the previous one is kept beside it")
 		}
 	}
+	isNew := !app.HasDatabase(cfg)
 	in, err := app.Open(e.Ctx, cfg, e.appOptions(log))
 	if err != nil {
 		return err
+	}
+	if isNew { // the folder of a running server may be another one
+		fmt.Fprintf(e.Stderr, "taskyard: created a new instance in %s; if your instance is elsewhere, name its folder with --data\n", cfg.Data)
 	}
 	return errors.Join(fn(in), in.Close())
 }
@@ -92,7 +110,7 @@ func (c *userPasswdCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	return c.withInstance(e, func(in *app.Instance) error {
+	return c.withExisting(e, func(in *app.Instance) error {
 		users, err := in.Service.Users(e.Ctx, admin)
 		if err != nil {
 			return err
@@ -191,7 +209,7 @@ type tokenListCmd struct {
 
 // Run lists tokens, even if the server is not running.
 func (c *tokenListCmd) Run(e *Env, ce *client.Env) error {
-	return c.withInstance(e, func(in *app.Instance) error {
+	return c.withExisting(e, func(in *app.Instance) error {
 		list, err := in.Service.Tokens(e.Ctx, admin)
 		if err != nil {
 			return err
@@ -212,7 +230,7 @@ type tokenRevokeCmd struct {
 
 // Run revokes tokens.
 func (c *tokenRevokeCmd) Run(e *Env) error {
-	return c.withInstance(e, func(in *app.Instance) error {
+	return c.withExisting(e, func(in *app.Instance) error {
 		list, err := in.Service.Tokens(e.Ctx, admin)
 		if err != nil {
 			return err

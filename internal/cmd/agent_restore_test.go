@@ -11,8 +11,15 @@ import (
 // runs runs a command and returns its exit code and output.
 func runs(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
+	return runsWith(t, "", args...)
+}
+
+func runsWith(t *testing.T, stdin string, args ...string) (code int, out string) {
+	t.Helper()
 	var b bytes.Buffer
-	code = Run(&Env{Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &b, Stderr: &b, Getenv: func(string) string { return "" }}, args)
+	code = Run(&Env{
+		Ctx: t.Context(), Stdin: strings.NewReader(stdin), Stdout: &b, Stderr: &b, Getenv: func(string) string { return "" },
+	}, args)
 	return code, b.String()
 }
 

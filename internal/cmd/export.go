@@ -24,14 +24,7 @@ type exportCmd struct {
 
 // Run writes the tasks of an instance to files, even while a server is running.
 func (c *exportCmd) Run(e *Env) error {
-	cfg, _, err := c.load(e, nil)
-	if err != nil {
-		return err
-	}
-	if err := hasDatabase(e, cfg); err != nil {
-		return err
-	}
-	return c.withInstance(e, func(in *app.Instance) error { return exportTo(e.Ctx, in, e.Stdout, c.Dir, c.Force) })
+	return c.withExisting(e, func(in *app.Instance) error { return exportTo(e.Ctx, in, e.Stdout, c.Dir, c.Force) })
 }
 
 // exportTo writes each file under a temporary name and syncs it. The files get

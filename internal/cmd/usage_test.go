@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,6 +31,27 @@ func TestTheProfileOfMCPToolsIsChecked(t *testing.T) {
 	}
 }
 
+func TestAWrongDataFolderIsReported(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"token", "list"}, {"token", "revoke", "1"}, {"user", "passwd", "ada"}} {
+		dir := filepath.Join(t.TempDir(), "typo")
+		code, out := runsWith(t, "a long enough password\n", append(args, "--data", dir)...)
+		if code != exitRefused || !strings.Contains(out, "no database: ") || !strings.Contains(out, "name the instance's data folder with --data") {
+			t.Errorf("%v: %d %s", args, code, out)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%v created %s", args, dir)
+		}
+	}
+	dir := t.TempDir()
+	for _, want := range []bool{true, false} {
+		code, out := runs(t, "token", "create", "--data", dir, "--scope", "read")
+		if code != 0 || strings.Contains(out, "created a new instance in "+dir+"; if your instance is elsewhere, name its folder with --data") != want {
+			t.Errorf("want a note: %v, got %d %s", want, code, out)
+		}
+	}
+}
+
 func TestTokensAreListedWithoutTheirSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,7 +61,8 @@ func TestTokensAreListedWithoutTheirSecrets(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("%d %s", code, out)
 		}
-		secrets = append(secrets, strings.TrimSpace(out))
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		secrets = append(secrets, lines[len(lines)-1])
 	}
 	list := func(args ...string) string {
 		t.Helper()
