@@ -37,7 +37,7 @@ func (g *Guide) steps(n *task.InboxTotals) []guideStep {
 			},
 			{"Create a task", "Its owner claims it, or Taskyard starts a run of the agent.", URL.NewTask(""), 0, f.Task},
 			{
-				"Decide an approval", "Runs that may change files or run commands wait for a person first.",
+				"Decide an approval", "A run of a task that an agent created waits until a person approves it.",
 				URL.Approvals(), *n.ByKind(task.WaitApproval), f.Decided,
 			},
 		}
