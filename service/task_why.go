@@ -268,7 +268,7 @@ func (w *diagnosis) failures() error {
 		return err
 	}
 	if n >= w.s.config().Attempts {
-		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Fix the cause, then press Retry.")
+		w.add(task.WhyStuck, task.Reason{}, "It is stuck: no automatic retries are left. Fix the cause, then run the task again.")
 	}
 	n = min(n, failed) // one failure that no retry fixes counts as all attempts
 	switch {

@@ -107,7 +107,7 @@ func TestWhyATaskIsOrIsNotRunning(t *testing.T) {
 		f := failure(task.PhaseAuth)
 		f.Permanent = true
 		inst.finish(st, f)
-		first(t, k, "It is stuck: no automatic retries are left. Fix the cause, then press Retry.", task.WhyStuck, task.WhyFailed)
+		first(t, k, "It is stuck: no automatic retries are left. Fix the cause, then run the task again.", task.WhyStuck, task.WhyFailed)
 		list := inst.why(t, k, task.WhyStuck, task.WhyFailed)
 		equal(t, "failure", list[1].Message, "Run "+st.Run.ID.String()+" failed: it broke")
 	})
