@@ -83,6 +83,7 @@ func findOperation(item *huma.PathItem, method string) *huma.Operation {
 func (w *docsWriter) operation(o op, hop *huma.Operation) views.DocOp {
 	d := views.DocOp{
 		ID: hop.OperationID, Method: o.Method, Path: o.Path, Summary: o.Summary, Desc: o.Desc, Need: o.Need, Status: hop.DefaultStatus,
+		Also: o.Also,
 	}
 	for _, p := range hop.Parameters {
 		d.Params = append(d.Params, views.DocField{

@@ -76,6 +76,11 @@ func TestTheReferenceIsComplete(t *testing.T) {
 					t.Errorf("%s %s does not say %q", method, path, want)
 				}
 			}
+			for status := range o.Responses {
+				if strings.HasPrefix(status, "2") && !strings.Contains(text, status) {
+					t.Errorf("%s %s does not name the status %s", method, path, status)
+				}
+			}
 			for _, p := range o.Parameters {
 				if !strings.Contains(text, p.Name) {
 					t.Errorf("%s %s does not name the parameter %s", method, path, p.Name)

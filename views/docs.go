@@ -35,6 +35,7 @@ type DocOp struct {
 	HasBody          bool
 	BodyOptional     bool
 	Status           int        // on success
+	Also             int        // another status on success, or 0
 	Answer           []DocRef   // one of these types
 	Fields           []DocField // alternatively, of an answer without a type
 	Text             string     // media type of an answer that is not JSON
