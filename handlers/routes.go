@@ -31,8 +31,6 @@ func (s *Server) routes() {
 		{"GET", "/docs", task.Everyone, s.manualPage},
 		{"GET", "/docs/:page", task.Everyone, s.manualPage},
 		{"POST", "/mcp", task.SignedIn, s.mcp}, // only with a token
-		{"GET", "/mcp", task.SignedIn, s.mcp},
-		{"DELETE", "/mcp", task.SignedIn, s.mcp},
 		{"GET", "/static/*", task.Everyone, s.static},
 		{"GET", "/login", task.Everyone, s.loginPage},
 		{"POST", "/login", task.Everyone, s.login},

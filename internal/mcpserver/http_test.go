@@ -60,6 +60,7 @@ func TestRequestsAreCheckedBeforeTheyReachATool(t *testing.T) {
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
+	method := func(name string) func(*http.Request) { return func(r *http.Request) { r.Method = name } }
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for _, c := range []struct {
 		name, caller, path, body string
@@ -99,8 +100,9 @@ func TestRequestsAreCheckedBeforeTheyReachATool(t *testing.T) {
 			"no arguments at all", "coder", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"todo_count"}}`,
 			nil, 200, `"ok":true`,
 		},
-		{"GET is not supported", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "GET" }}, 405, ""},
-		{"DELETE is not supported", "coder", "/mcp", "", []func(*http.Request){func(r *http.Request) { r.Method = "DELETE" }}, 405, ""},
+		{"GET is not supported", "coder", "/mcp", "", []func(*http.Request){method("GET")}, 405, "it has OPTIONS, POST"},
+		{"DELETE is not supported", "coder", "/mcp", "", []func(*http.Request){method("DELETE")}, 405, "it has OPTIONS, POST"},
+		{"PUT is not supported", "coder", "/mcp", "", []func(*http.Request){method("PUT")}, 405, "it has OPTIONS, POST"},
 	} {
 		status, body, h := ts.answer(c.caller, c.path, c.body, c.with...)
 		if status != c.status || !strings.Contains(body, c.want) {
