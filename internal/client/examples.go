@@ -15,7 +15,7 @@ var examples = map[string]string{
 	"": "Client commands take the server's address from TASKYARD_URL (default http://127.0.0.1:8080) and the token from " +
 		"TASKYARD_TOKEN, or from the file in TASKYARD_TOKEN_FILE. TASKYARD_AGENT and TASKYARD_TASK_ID are the default agent " +
 		"and task; Taskyard sets them in its runs.\n\n" +
-		"Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim, 4 server not reachable.",
+		"Exit codes: 0 success, 1 refused, 2 usage error, 3 nothing to claim or pop, 4 server not reachable.",
 
 	"worker": `
     taskyard worker --url https://tasks.example.org --labels gpu,linux --exec "python3 /srv/agent.py"

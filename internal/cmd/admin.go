@@ -149,7 +149,7 @@ type tokenCreateCmd struct {
 	Agent string `help:"The agent that it acts for." xor:"who,person" complete:"agent"`
 	Scope string `help:"read, operate, review or admin, and act-as; or worker, for a worker on another machine." xor:"who" complete:"read,operate,review,admin,worker"`
 	User  string `help:"The person that it acts for, with at most their role." xor:"person"`
-	Days  int    `help:"Days until it expires; 0 for the default, -1 for never." default:"0"`
+	Days  int    `help:"Days until it expires; 0 is 90 days, -1 is never." default:"0"`
 }
 
 // Run creates a token.

@@ -28,7 +28,7 @@ command = ["taskyard", "demo-agent"]
 `
 
 type demoCmd struct {
-	Data   string `help:"Data folder." default:"data/demo" placeholder:"DIR"`
+	Data   string `help:"Data folder (default data/demo)." default:"data/demo" placeholder:"DIR"`
 	Listen string `help:"Address to listen on (default 127.0.0.1:8080, or a free port if that is in use)." placeholder:"HOST:PORT"`
 	Fast   bool   `help:"The agents do not pause between steps."`
 	Fresh  bool   `help:"Start over: remove the data folder of an earlier demo first."`

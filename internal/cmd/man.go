@@ -60,7 +60,7 @@ Read the definitions of agents and the configuration again.
 .B SIGTERM, SIGINT
 Stop: running agents are put back into the queue, the last requests are answered.
 .SH EXIT STATUS
-0 done, 1 refused, 2 wrong usage, 3 nothing to claim, 4 server not reached.
+0 done, 1 refused, 2 wrong usage, 3 nothing to claim or pop, 4 server not reached.
 `
 
 // roff escapes a text.
