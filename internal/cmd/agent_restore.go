@@ -4,6 +4,7 @@ package cmd
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"taskyard/internal/agentfile"
@@ -22,6 +23,9 @@ func (c *agentRestoreCmd) Run(e *Env) error {
 		return err
 	}
 	dir := filepath.Join(cfg.Data, "agents")
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("no agents: %w; name the instance's data folder with --data", err)
+	}
 	written, err := agentfile.Restore(dir, c.Names)
 	for _, name := range written {
 		fmt.Fprintf(e.Stdout, "restored %s: %s\n", name, filepath.Join(dir, name+".md"))
