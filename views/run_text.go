@@ -35,7 +35,7 @@ var eventTexts = map[string]string{
 	task.EvStepAdded: "added", task.EvStepRemoved: "deleted", task.EvStepMoved: "moved",
 	task.EvStepLinked: "linked", task.EvStepUnlinked: "unlinked",
 	task.EvResourceAdded: "added a link", task.EvResourceEdited: "changed a link", task.EvResourceGone: "removed a link",
-	task.EvTaskStuck:    "marked it as stuck: no automatic retries are left",
+	task.EvTaskStuck:    "marked it as stuck",
 	task.EvTaskImported: "imported this task", task.EvTodoImported: "imported a todo list",
 	task.EvAcknowledged: "acknowledged a notice", task.EvUnacknowledged: "reopened a notice",
 	task.EvSnoozed: "snoozed it for themselves", task.EvWoken: "ended a snooze",

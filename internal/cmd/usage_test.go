@@ -33,7 +33,8 @@ func TestTheProfileOfMCPToolsIsChecked(t *testing.T) {
 
 func TestAWrongDataFolderIsReported(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"token", "list"}, {"token", "revoke", "1"}, {"user", "passwd", "ada"}, {"agent", "restore"}} {
+	for _, command := range []string{"token list", "token revoke 1", "user passwd ada", "agent restore"} {
+		args := strings.Fields(command)
 		dir := filepath.Join(t.TempDir(), "typo")
 		code, out := runsWith(t, "a long enough password\n", append(args, "--data", dir)...)
 		if code != exitRefused || !strings.Contains(out, "name the instance's data folder with --data") {
@@ -46,7 +47,8 @@ func TestAWrongDataFolderIsReported(t *testing.T) {
 	dir := t.TempDir()
 	for _, want := range []bool{true, false} {
 		code, out := runs(t, "token", "create", "--data", dir, "--scope", "read")
-		if code != 0 || strings.Contains(out, "created a new instance in "+dir+"; if your instance is elsewhere, name its folder with --data") != want {
+		note := "created a new instance in " + dir + "; if your instance is elsewhere, name its folder with --data"
+		if code != 0 || strings.Contains(out, note) != want {
 			t.Errorf("want a note: %v, got %d %s", want, code, out)
 		}
 	}
