@@ -114,7 +114,9 @@ func (s *Server) createAgent(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.New = true; s.svc.KnowsAgent(m.ID) {
+	m.New = true
+	// If the same form is sent twice, the second finds its own text.
+	if now, err := s.svc.Agent(actorFrom(c), m.ID); err == nil && fileText(&now) != m.Text {
 		e := task.Errorf(task.Conflict, task.CodeNameTaken, "There is already an agent %s: choose another name, or edit that one", m.ID)
 		m.IDProblem = e.Message
 		return s.agentAgain(c, m, e)

@@ -79,6 +79,9 @@ func (s *Service) DeleteAgent(ctx context.Context, a task.Actor, id string) erro
 	if err := s.allowed(a, task.Admin); err != nil {
 		return err
 	}
+	if _, done, err := answered[struct{}](ctx, s); done || err != nil { // the agent no longer exists
+		return err
+	}
 	if s.db.Shared() {
 		return s.deleteShared(ctx, a, id)
 	}

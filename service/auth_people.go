@@ -178,6 +178,9 @@ func (tx *txn) updateUser(u task.User, c UserChange, hash string) (task.User, er
 // sessions end. keep is the hash of the session that stays. Wrong guesses of
 // the current one are throttled as those of a sign-in are.
 func (s *Service) ChangePassword(ctx context.Context, a task.Actor, old, password, keep string) error {
+	if _, done, err := answered[struct{}](ctx, s); done || err != nil {
+		return err
+	}
 	name := strings.TrimPrefix(a.Name, "user:")
 	var p task.Problems
 	checkPassword(&p, password, name)
