@@ -177,6 +177,9 @@ func TestPeople(t *testing.T) {
 	t.Run("every wrong field is marked", func(t *testing.T) {
 		b.post("/settings/people", "name", "ve ra", "password", "short", "role", "viewer").is(422).shows(`id="name-err"`, `id="password-err"`)
 		b.post("/settings/tokens", "name", " ", "scope", "read", "days", "9999").is(422).shows(`id="name-err"`, `id="days-err"`)
+		b.post("/settings/tokens", "name", " ", "scope", "agent", "days", "soon").is(422).
+			shows(`id="name-err"`, `id="agent-err"`, `id="days-err"`, `value="soon"`).hides(`id="scope-err"`)
+		b.post("/agents/coder/connect", "name", " ", "days", "soon").is(422).shows(`id="name-err"`, `id="days-err"`)
 	})
 	b.post("/settings/people", "name", "vera", "password", pagePassword, "role",
 		"viewer").redirectsTo("/settings/people").shows("Added vera", `id="user-2"`, ">now<", "no spaces")

@@ -8,7 +8,6 @@ import (
 
 	"taskyard/service"
 	"taskyard/views"
-	"taskyard/views/ui"
 )
 
 func (s *Server) connectPage(c echo.Context, ch views.Chrome) (templ.Component, error) {
@@ -37,18 +36,14 @@ func (s *Server) connectAgent(c echo.Context) error {
 	if _, err := s.svc.Agent(actorFrom(c), c.Param("id")); err != nil {
 		return err
 	}
-	days, err := wholeNumber(c, "days")
-	var fresh *views.FreshToken
-	if err == nil {
-		fresh, err = s.freshToken(c, service.NewToken{Name: f.Name, Agent: c.Param("id"), Days: days})
-	}
+	fresh, err := s.freshToken(c, service.NewToken{Name: f.Name, Agent: c.Param("id"), Days: tokenDays(c)})
 	if err != nil {
 		e, ok := refusal(err)
 		if !ok {
 			return err
 		}
 		return s.again(c, e, page, func(ch views.Chrome) (templ.Component, error) {
-			return s.connect(c, ch, views.ConnectModel{Form: f, Errors: ui.FieldErrorsFrom(e)})
+			return s.connect(c, ch, views.ConnectModel{Form: f, Errors: tokenErrors(c, e)})
 		})
 	}
 	return s.show(c, http.StatusOK, page, func(ch views.Chrome) (templ.Component, error) {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"math"
 	"net/http"
 
 	"github.com/a-h/templ"
@@ -41,16 +42,11 @@ func (s *Server) createToken(c echo.Context) error {
 	}
 	in := service.NewToken{Name: f.Name, Scope: f.Scope, Own: f.Own}
 	if f.Scope == "agent" {
-		if in.Scope, in.Agent = "", f.Agent; f.Agent == "" {
-			return s.tokenAgain(c, f, task.FieldErrorf("agent", "choose an agent"))
-		}
+		in.Scope, in.Agent = "", f.Agent
 	} else if f.ActAs {
 		in.Scope += " act-as"
 	}
-	var err error
-	if in.Days, err = wholeNumber(c, "days"); err != nil {
-		return s.tokenAgain(c, f, err)
-	}
+	in.Days = tokenDays(c)
 	fresh, err := s.freshToken(c, in)
 	if err != nil {
 		return s.tokenAgain(c, f, err)
@@ -58,6 +54,25 @@ func (s *Server) createToken(c echo.Context) error {
 	return s.show(c, http.StatusOK, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) {
 		return s.tokens(c, ch, views.TokensModel{Fresh: fresh, Form: views.NewTokenForm(ch)})
 	})
+}
+
+// tokenDays parses the life of a token. The service refuses what is not a
+// number together with the other fields.
+func tokenDays(c echo.Context) int {
+	n, err := wholeNumber(c, "days")
+	if err != nil {
+		return math.MinInt
+	}
+	return n
+}
+
+// tokenErrors returns the errors of the form of a token.
+func tokenErrors(c echo.Context, e *task.Error) ui.FieldErrors {
+	fails := ui.FieldErrorsFrom(e)
+	if _, err := wholeNumber(c, "days"); err != nil {
+		fails["days"] = fieldErrors(err)["days"]
+	}
+	return fails
 }
 
 // freshToken creates a token, with its secret.
@@ -71,7 +86,11 @@ func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error 
 	if !ok {
 		return err
 	}
-	m := views.TokensModel{Form: f, Errors: renamed(ui.FieldErrorsFrom(e), "own", "")}
+	m := views.TokensModel{Form: f, Errors: renamed(tokenErrors(c, e), "own", "")}
+	if f.Scope == "agent" && f.Agent == "" && m.Errors["scope"] != "" {
+		delete(m.Errors, "scope")
+		m.Errors["agent"] = "choose an agent"
+	}
 	return s.again(c, e, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) { return s.tokens(c, ch, m) })
 }
 
