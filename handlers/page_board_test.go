@@ -192,7 +192,10 @@ func TestSavedViewsOfAPerson(t *testing.T) {
 	b.post("/views/1/rename", "name", " ").is(422).shows("must not be blank", `id="v-1-err"`)
 	b.post("/views/x/rename", "name", "a").is(404)
 	b.post("/views/1/rename", "name", "Hotter").redirectsTo("/views").shows("The view is now called Hotter")
-	b.post("/views/1/delete").redirectsTo("/views").shows("Deleted the view Hotter", "No views yet")
+	page := b.post("/views/1/delete").redirectsTo("/views").shows("Deleted the view Hotter", "No views yet")
+	b.post("/views", "name", page.field("/views", "name"), "path", page.field("/views", "path"), "back", page.field("/views", "back"),
+		"undo", page.field("/views", "undo")).
+		redirectsTo("/views").shows("Restored the view Hotter", `href="/tasks?priority=6"`)
 }
 
 // TestABoardOfManyTasksIsSmall checks the size of pages with 1,000 open tasks.

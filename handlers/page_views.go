@@ -30,6 +30,9 @@ func (s *Server) saveView(c echo.Context) error {
 	if err != nil {
 		return withBack(c, err, home)
 	}
+	if c.FormValue("undo") != "" {
+		return s.done(c, home, "Restored the view %s", v.Name)
+	}
 	return s.done(c, home, "Saved the view %s", v.Name)
 }
 
@@ -81,6 +84,7 @@ func (s *Server) deleteView(c echo.Context, id task.ID) error {
 	if err != nil {
 		return withBack(c, err, views.URL.Views())
 	}
+	undoable(c, views.URL.Views(), "name", v.Name, "path", v.Path)
 	s.flash(c, "Deleted the view %s", v.Name)
 	return c.Redirect(303, views.URL.Views())
 }

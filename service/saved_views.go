@@ -113,7 +113,7 @@ func (s *Service) checkView(a task.Actor, name string) error {
 func (tx *txn) view(id task.ID) (task.SavedView, error) {
 	v, ok, err := tx.SavedView(tx.actor.UserID, id)
 	if err == nil && !ok {
-		err = task.Errorf(task.NotFound, task.CodeNotFound, "You have no view %d", id)
+		err = task.Errorf(task.NotFound, task.CodeNotFound, "You have no view %d; it may have been deleted", id)
 	}
 	return v, err
 }
