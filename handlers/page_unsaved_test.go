@@ -61,6 +61,11 @@ func TestTypedTextIsReturnedWhenItsFormIsGone(t *testing.T) {
 	t.Run("of a form that no longer exists", func(t *testing.T) {
 		b.post("/tasks/99/comments", "content", typedText).is(404).shows(typedText)
 	})
+	t.Run("of a form that is no longer allowed", func(t *testing.T) {
+		viewer := inst.person("vera", task.RoleViewer)
+		viewer.post("/settings/projects", "key", "web", "name", typedText).is(403).shows(typedText)
+		viewer.post("/settings/projects", "key", "web", "repository", typedText).is(403).shows(typedText)
+	})
 	t.Run("but not of text that the page itself sent", func(t *testing.T) {
 		b.post(at+"/resources/0/delete", "value", "https://example.com/a").hides("data-kept")
 		b.post(at+"/steps/0", "done", "true", "seen", "Do").is(409).hides("data-kept")

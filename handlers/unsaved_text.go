@@ -14,6 +14,7 @@ import (
 // never a password or a token.
 var prose = []struct{ name, label string }{
 	{"title", "Title"},
+	{"name", "Name"},
 	{"description", "Description"},
 	{"content", "Text"},
 	{"comment", "Comment"},
@@ -25,6 +26,7 @@ var prose = []struct{ name, label string }{
 	{"labels", "Labels"},
 	{"value", "URL or path"},
 	{"label", "Label"},
+	{"repository", "Repository"},
 	{"item", "Item"},
 	{"text", "Text"},
 }
