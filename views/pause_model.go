@@ -86,3 +86,12 @@ func frame(c Chrome) templ.Attributes {
 		"hx-select": "#frame", "hx-select-oob": "#nav:morph,#clock:morph", "hx-swap": "morph:outerHTML", "hx-ext": "morph",
 	}
 }
+
+// pauseButton selects the button that pauses the server or an agent again, on
+// the pages that have one: it gets the focus of the button that resumed.
+func pauseButton(agent string) string {
+	if agent == "" {
+		return "#sched-acts a"
+	}
+	return "#agent-acts a"
+}

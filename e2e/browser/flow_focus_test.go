@@ -146,3 +146,16 @@ func TestTheFocusStaysInAListThatGrows(t *testing.T) {
 	}
 	b.seeNot("cannot be reached")
 }
+
+func TestResumingLeavesTheFocusOnTheButtonThatPauses(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	b := inst.tab()
+	for agent, page := range map[string]string{"scout": "/agents/scout", "": "/scheduler"} {
+		must(inst.svc.Pause(ctx, inst.maya, agent, "Holidays"))
+		b.open(page)
+		b.press("main button|Resume")
+		b.see("Resumed")
+		b.focused(`e.matches("a[href$='/pause']")`)
+	}
+}

@@ -89,7 +89,8 @@
   // busy contains the forms that are being sent. An attribute would be removed by a live update.
   let busy = new WeakSet();
   addEventListener("pageshow", () => { busy = new WeakSet(); });
-  // keepFocus runs a change of the page and restores the focus: to the same element, its menu, or the next control.
+  // keepFocus runs a change of the page and restores the focus: to the same element, its menu, what its data-then
+  // selects, or the next control.
   const keepFocus = (change, form) => {
     const had = document.activeElement, list = [...document.querySelectorAll("main :is(a[href], button, input, select, textarea, summary)")];
     const after = list.includes(had) ? list.slice(list.indexOf(had) + 1) : [];
@@ -98,7 +99,8 @@
     const whole = change(), now = document.activeElement;
     if (!had || had === document.body || now !== document.body && now?.checkVisibility()) return whole;
     const menu = had?.isConnected && had.closest("details:not([open])")?.querySelector("summary");
-    const to = [had, menu, ...after].find(el => el?.isConnected && el.checkVisibility()) ?? document.querySelector("main");
+    const then = had.dataset.then && document.querySelector(had.dataset.then);
+    const to = [had, menu, then, ...after].find(el => el?.isConnected && el.checkVisibility()) ?? document.querySelector("main");
     to.focus({ preventScroll: to === had });
     return whole;
   };
