@@ -1,6 +1,10 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"taskyard/task"
+)
 
 // inSight reports whether the current item is completely visible in strips that scroll
 // horizontally.
@@ -26,4 +30,16 @@ func TestThePillOfATaskLeadsToTheReasons(t *testing.T) {
 	b.open("/tasks/" + s.waits.String())
 	b.click("#task-bar a.pill|Waiting for you")
 	b.wait(`(y => y > 50 && y < 844)(document.querySelector("#why-h").getBoundingClientRect().top)`)
+}
+
+func TestTheMainActOnATaskIsVisibleOnAPhone(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	tk := inst.create(task.New{Title: "Run by thumb", Owner: "keeper"})
+	b := inst.tab()
+	b.size(390, 844)
+	b.open(path(tk.ID, ""))
+	b.press("#task-bar button|Run now")
+	b.press("#task-bar a|Review run")
+	b.at("/approvals/1")
 }
