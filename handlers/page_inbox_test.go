@@ -114,6 +114,7 @@ func TestPausePages(t *testing.T) {
 		b.get("/agents/coder").shows("/agents/coder/pause")
 		b.get("/agents/coder/pause").is(200).shows("Pause coder")
 		b.post("/agents/coder/pause", "reason", " \r\n ").is(422).shows("Must not be blank")
+		b.post("/agents/deleted/pause", "reason", "Typed.").is(422).shows("nknown agent: deleted", "Typed.")
 		b.post("/agents/coder/pause", "reason", "It broke\r\nthe build.").redirectsTo("/agents/coder").shows("coder is paused",
 			"the build.", "/agents/coder/resume").hides(`href="/agents/coder/pause"`)
 		b.get("/queues").shows(">Paused<").hides("Taskyard is paused")

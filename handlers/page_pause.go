@@ -28,7 +28,7 @@ func (s *Server) postPause(c echo.Context) error {
 	m := views.PauseModel{Agent: c.Param("id"), Reason: text(c, "reason")}
 	_, err := s.svc.Pause(formContext(c), actorFrom(c), m.Agent, m.Reason)
 	if e, ok := refusal(err); ok {
-		m.Errors = ui.FieldErrorsFrom(e)
+		m.Errors = renamed(ui.FieldErrorsFrom(e), "agent", "")
 		return s.again(c, e, views.URL.Pause(m.Agent), func(ch views.Chrome) (templ.Component, error) { return views.PausePage(ch, m), nil })
 	}
 	if err != nil {
