@@ -99,7 +99,7 @@ func TestTaskActions(t *testing.T) {
 		b.post(at+"/steps/1/subtask", "title", "", "owner", "planner", "description", "kept too").is(422).shows("Must not be blank", "kept too")
 		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner", "priority",
 			"2").redirectsTo(at).shows("Delegated step 2 as #3", "Family", "/tasks/3")
-		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner").is(409).shows("already has the subtask 3")
+		b.post(at+"/steps/1/subtask", "title", "Part", "owner", "planner").is(409).shows("Step 2 of task", "already has the subtask 3")
 		b.get("/tasks/3").is(200).shows("Subtask of")
 	})
 	t.Run("a link is added and removed", func(t *testing.T) {

@@ -228,7 +228,7 @@ func checkStepFree(tk *task.Task, field string, at int) error {
 	}
 	if sub := tk.Steps[at].TaskID; sub != 0 {
 		return task.Errorf(task.Conflict, task.CodeStepLinked,
-			"Step %d of task %d already has the subtask %d: a step has at most one", at, tk.ID, sub)
+			"Step %d of task %d already has the subtask %d: a step has at most one", at+1, tk.ID, sub)
 	}
 	return nil
 }
