@@ -55,6 +55,10 @@ func (s *Server) setDemands(c echo.Context, id task.ID) error {
 		e, refused := refusal(err)
 		switch {
 		case refused:
+			if t, e := s.svc.Task(c.Request().Context(), actorFrom(c), id); e == nil && t.Status.Archived() { // its page has no form
+				return withBack(c, task.Errorf(task.Conflict, task.CodeArchived,
+					"Nothing was saved: task %d is %s, and archived tasks are read-only", id, t.Status), views.URL.Task(id))
+			}
 			status, fails, key = statuses[e.Kind], demandErrors(e), nextKey(c, e)
 			if e.Kind == task.Conflict {
 				problem = e.Message + "."

@@ -45,6 +45,11 @@ func TestTypedTextIsReturnedWhenItsFormIsGone(t *testing.T) {
 			b.post(at+form.path, pairs...).is(409).shows(typedText)
 		})
 	}
+	t.Run("of the page that edits an archived task, which is not offered to be saved", func(t *testing.T) {
+		b.post(at+"/edit", "version", "1", "title", typedText, "description", "", "owner", "coder", "priority", "5").is(409).
+			shows(typedText, "read-only", "create a follow-up").hides("saving it now replaces")
+		b.post(at+"/checks", "version", "1", "act", "save").is(409).shows("read-only", "data-problem")
+	})
 	t.Run("of an answer to an answered question", func(t *testing.T) {
 		open := inst.newTask(mayaActor, task.New{Title: "Open", Owner: "coder"})
 		b.post("/tasks/"+open.ID.String()+"/reply", "content", typedText).is(409).shows(typedText)
