@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -52,7 +53,7 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneText(done))
 	}
 	m.Title, m.Details = c.FormValue("title"), text(c, "details")
-	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: c.FormValue("text")},
+	_, err = s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Text: cmp.Or(c.FormValue("was"), c.FormValue("text"))},
 		task.StepPatch{Title: &m.Title, Details: &m.Details})
 	if c.FormValue("inline") != "" {
 		return s.answerInlineStep(c, m, err)
@@ -116,6 +117,9 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, message 
 		return err
 	}
 	if e.Kind == task.Conflict { // the form may no longer exist
+		if e = s.withPlanChange(c, m.Task.ID, e); e.Code == task.CodeStaleVersion {
+			e.Message += " What you typed is still there; saving again replaces it."
+		}
 		m.Errors, m.SubErrors = ui.FieldErrorsFrom(e), nil
 		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
 			m.Unsaved = unsavedText(c)

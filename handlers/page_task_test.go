@@ -85,6 +85,11 @@ func TestTaskActions(t *testing.T) {
 		b.get(at+"/steps/1/edit").is(200).shows(`value="Do"`, "Delegate this step")
 		b.post(at+"/steps/1", "title", "Do it well", "details", "with\r\ncare").redirectsTo(at).shows("Do it well", "with\ncare")
 		b.post(at+"/steps/1", "title", strings.Repeat("y", 61), "details", "kept").is(422).shows("Must be 1 to 60 characters", "kept")
+		read := b.get(at+"/steps/1/edit").field(at+"/steps/1", "was")
+		b.post(at+"/steps/1", "title", "Theirs", "details", "", "was", read).redirectsTo(at)
+		page := b.post(at+"/steps/1", "title", "Mine", "details", "kept", "was", read).is(409).
+			shows("Theirs", "saving again replaces it", `value="Mine"`, "kept").hides("data-kept")
+		b.post(at+"/steps/1", "title", "Mine", "details", "kept", "was", page.field(at+"/steps/1", "was")).redirectsTo(at).shows("Mine")
 		b.post(at+"/steps", "title", "Check").redirectsTo(at).shows("Check", "0 of 3")
 		b.post(at+"/steps", "title", strings.Repeat("z", 61)).is(422).shows("Must be 1 to 60 characters",
 			`id="step-err"`, strings.Repeat("z", 61))

@@ -118,6 +118,9 @@ type SubtaskEntry struct {
 
 func (m StepModel) step() task.Step { return m.Task.Steps[m.Index] }
 
+// mark returns the mark of the step that the form is based on.
+func (m StepModel) mark() string { return task.Mark(m.step().Title, m.step().Details) }
+
 // LoginModel is the sign-in page.
 type LoginModel struct {
 	Name  string
