@@ -30,7 +30,8 @@ func TestTheFocusStaysWhereAFormWasSent(t *testing.T) {
 	b := inst.tab()
 	t.Run("on the button that now does the opposite", func(t *testing.T) {
 		b.open("/settings/people")
-		b.focus("tr:has([aria-label$=jonas]) button|Disable")
+		b.click("tr:has([aria-label$=jonas]) summary|Disable")
+		b.focus("button|Disable jonas")
 		b.loads(typed(kb.Enter))
 		b.see("disabled")
 		b.focused(`e.textContent.includes("Enable")`)
@@ -114,6 +115,7 @@ func TestTheFocusGoesToWhatAFormBrings(t *testing.T) {
 		b.loads(typed(kb.Enter))
 		b.focused(`e.role === "alert" && e.textContent.includes("not valid")`)
 		b.open("/settings/people")
+		b.click("summary|Disable")
 		b.focus("button|Disable")
 		b.loads(typed(kb.Enter))
 		b.focused(`e.role === "alert" && !e.closest("form") && e.textContent.includes("last admin")`)

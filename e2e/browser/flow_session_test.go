@@ -87,3 +87,18 @@ func TestAPasswordIsTypedOnceWhereAnotherFieldIsWrong(t *testing.T) {
 	equal(t, "the wrong password", b.value("#current"), "")
 	equal(t, "the new password", b.value("#password"), "another "+password)
 }
+
+func TestDisablingAPersonIsConfirmed(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	ben := must(inst.svc.AddUser(ctx, inst.maya, "ben", password, task.RoleReviewer))
+	b := inst.tab()
+	b.open("/settings/people")
+	row := "#user-" + ben.ID.String() + " "
+	b.click(row + "summary|Disable")
+	b.see("their tokens are revoked for good")
+	equal(t, "disabled before it is confirmed", must(inst.svc.Users(ctx, inst.maya))[0].DisabledAt != 0, false)
+	b.press(row + "button|Disable ben")
+	b.see("Saved ben")
+	b.focused(`e.matches("[aria-label='Enable ben']")`)
+}
