@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"taskyard/task"
 )
 
 // rows copies the rows of a table and returns how many there are.
@@ -128,7 +130,7 @@ func appendCopyRow(b []byte, row []driver.Value) []byte {
 		case []byte:
 			b = hex.AppendEncode(append(b, `\\x`...), v)
 		case string:
-			b = appendCopyText(b, v)
+			b = appendCopyText(b, task.CleanText(v)) // SQLite may have what PostgreSQL rejects
 		default:
 			panic(fmt.Sprintf("db: a column of type %T", v))
 		}

@@ -161,6 +161,27 @@ func useCopy(t *testing.T, src *db.DB, to string) (found []*task.Task) {
 	return found
 }
 
+// SQLite stores any bytes as text.
+func TestACopyReplacesTextThatPostgreSQLRejects(t *testing.T) {
+	t.Parallel()
+	if !dbtest.Postgres() {
+		t.Skip("needs PostgreSQL")
+	}
+	src := dbtest.New(t, onSQLite)
+	makeTask(t, src, "one")
+	for _, text := range []string{"'a' || char(0) || 'b'", "CAST(x'61ff62' AS TEXT)", "CAST(x'61eda08062' AS TEXT)"} {
+		write(t, src, func(tx *db.Tx) error {
+			return tx.Exec("INSERT INTO messages (task_id, kind, author, content, created_at) SELECT id, 'comment', 'user:maya', " +
+				text + ", 1 FROM tasks")
+		})
+	}
+	to := dbtest.PostgresURL(t, t.TempDir())
+	_, err := db.Copy(t.Context(), src.Path(), to, nil)
+	ok(t, err)
+	got := texts(t, raw(t, to), "SELECT content FROM messages ORDER BY id")
+	equal(t, "texts", strings.Join(got, " "), "a\uFFFDb a\uFFFDb a\uFFFDb")
+}
+
 // A copy that was killed while it created the schema can be repeated.
 func TestCopyIntoAPartlyCreatedDatabase(t *testing.T) {
 	t.Parallel()
