@@ -1,10 +1,12 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -114,6 +116,37 @@ func (c *conn) suitable() error {
 	case limit == "0":
 		return errors.New("the settings of connections have no effect, as behind a connection pooler, and " +
 			"a server that is suspended could block all others; connect to PostgreSQL directly")
+	}
+	return nil
+}
+
+// mayUseTables returns an error that names a table which the user may not read and
+// write, as after a restore by another user. Tables of others do not matter.
+func (c *conn) mayUseTables() error {
+	rx := &Rx{c: c}
+	rows := rx.query("SELECT relname FROM pg_class " +
+		"WHERE relkind = 'r' AND relnamespace = CAST(current_schema() AS regnamespace) AND NOT (has_table_privilege(oid, 'SELECT') " +
+		"AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE')) " +
+		"ORDER BY relname")
+	denied, err := collect(rows, column[string])
+	if err != nil || len(denied) == 0 {
+		return err
+	}
+	files, err := fs.Glob(pgMigrations, "migrations/postgres/*.sql")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		made, err := fs.ReadFile(pgMigrations, file)
+		if err != nil {
+			return err
+		}
+		for _, table := range denied {
+			if bytes.Contains(made, []byte("CREATE TABLE "+table+" (")) {
+				return fmt.Errorf("this user of PostgreSQL may not read and write the table %s: "+
+					"make the user the owner of the database and of all its tables", table)
+			}
+		}
 	}
 	return nil
 }

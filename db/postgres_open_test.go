@@ -186,6 +186,39 @@ func TestAnUnsuitablePostgreSQLDatabaseIsRefused(t *testing.T) {
 	}
 }
 
+// As after a restore by another user. The server would start otherwise, and some of
+// its pages and writes would fail.
+func TestAPostgreSQLTableThatTheUserMayNotUseIsNamed(t *testing.T) {
+	t.Parallel()
+	postgresOnly(t)
+	owner := dbtest.PostgresURL(t, t.Name())
+	beside(t, owner)
+	u, err := url.Parse(owner)
+	ok(t, err)
+	role := "guest_" + u.Path[1:]
+	for _, q := range []string{
+		"CREATE ROLE %s LOGIN", "GRANT ALL ON ALL TABLES IN SCHEMA public TO %s", "REVOKE INSERT ON messages FROM %s",
+	} {
+		ok(t, dbtest.PostgresDo(owner, fmt.Sprintf(q, role)))
+	}
+	t.Cleanup(func() {
+		ok(t, dbtest.PostgresDo(owner, "DROP OWNED BY "+role))
+		ok(t, dbtest.PostgresDo(owner, "DROP ROLE "+role))
+	})
+	u.User = url.User(role)
+	open := func() error {
+		d, err := db.Open(t.Context(), db.Options{URL: u.String(), Log: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			ok(t, d.Close())
+		}
+		return err
+	}
+	errorContains(t, open(), "this user of PostgreSQL may not read and write the table messages", "make the user the owner")
+	ok(t, dbtest.PostgresDo(owner, "GRANT INSERT ON messages TO "+role))
+	ok(t, dbtest.PostgresDo(owner, "CREATE TABLE theirs (id integer)")) // as an extension makes them
+	ok(t, open())
+}
+
 // A timeout that the role has is not for what the server does: a write waits for
 // that of another server.
 func TestTimeoutsOfTheRoleDoNotEndWrites(t *testing.T) {

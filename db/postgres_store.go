@@ -111,6 +111,9 @@ func (pg *pgStore) connectMigrated(ctx context.Context) (*conn, error) {
 	if err = c.suitable(); err == nil {
 		err = pg.migrate(ctx)
 	}
+	if err == nil {
+		err = c.mayUseTables()
+	}
 	if err != nil {
 		_ = c.Close()
 		return nil, err
