@@ -21,6 +21,7 @@ import (
 type pageScheduler struct {
 	vitals task.SchedulerHealth
 	next   task.Time
+	failed task.Time // when the backup failed on this server, or 0
 	ran    []string
 }
 
@@ -36,7 +37,11 @@ func (f *pageScheduler) Alive() bool    { return true }
 
 func (f *pageScheduler) Health() task.SchedulerHealth { return f.vitals }
 func (f *pageScheduler) Jobs() []task.JobInfo {
-	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, {Name: "backup", Schedule: "daily"}}
+	backup := task.JobInfo{Name: "backup", Schedule: "daily", LastAt: f.failed}
+	if f.failed != 0 {
+		backup.Failure = "no space left"
+	}
+	return []task.JobInfo{{Name: "tick", Schedule: "0 6-21 * * *", Next: f.next}, backup}
 }
 
 func (f *pageScheduler) RunJob(name string) error {

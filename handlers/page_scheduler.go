@@ -28,6 +28,9 @@ func (s *Server) schedulerPage(c echo.Context, ch views.Chrome) (templ.Component
 		m.Next, m.NextTicks = clock.NextTick(), clock.NextTicks(shownTicks)
 		v := clock.Health()
 		m.BackupAt, m.BackupSize = v.BackupAt, v.BackupSize
+		if b := st.Jobs[task.JobBackup]; m.BackupAt == 0 && b.Error == "" { // its file is on another server
+			m.BackupAt = b.LastAt
+		}
 		m.Enabled, m.Window, m.Jobs = m.Next != 0, clock.Window(), jobRows(clock.Jobs(), st)
 	}
 	return views.SchedulerPage(ch, m), nil
@@ -85,8 +88,12 @@ func jobRows(jobs []task.JobInfo, st service.SchedulerState) []views.JobRow {
 			Name: j.Name, About: j.About, Running: j.Running, Schedule: j.Schedule,
 			Next: j.Next, LastRun: j.LastAt, Took: j.Took, Error: j.Failure,
 		}
-		if noted := st.Jobs[j.Name]; j.LastAt == 0 { // not since the start, but before
+		// Before the start, or since then on another server.
+		if noted := st.Jobs[j.Name]; noted.LastAt > j.LastAt {
 			rows[i].LastRun, rows[i].Took, rows[i].Error = noted.LastAt, noted.Took, noted.Error
+		}
+		if j.Name == task.JobTick && len(st.Ticks) > 0 && st.Ticks[0].Ended != 0 && st.Ticks[0].At > j.LastAt {
+			rows[i].LastRun, rows[i].Took, rows[i].Error = st.Ticks[0].At, st.Ticks[0].Ended.Sub(st.Ticks[0].At), ""
 		}
 	}
 	return rows

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,28 @@ func TestTheSchedulerShowsWhatWaitsAndWhy(t *testing.T) {
 		inst.person("vera", task.RoleViewer).get("/scheduler").is(200).shows("Second to it").hides("/release",
 			`action="/scheduler/tick"`, "Run now")
 	})
+}
+
+// This server has no file of a backup that another one made, and has run no job since
+// the other one leads.
+func TestTheSchedulerShowsWhatAnotherServerDid(t *testing.T) {
+	t.Parallel()
+	inst := newSite(t)
+	b, ctx := inst.maya(), context.Background()
+	inst.sched.failed = inst.svc.Now()
+	b.get("/scheduler").shows("no space left", "not yet")
+	inst.Forward(time.Hour)
+	_, err := inst.svc.Tick(ctx, "cron")
+	inst.ok(err)
+	inst.ok(inst.svc.NoteJob(ctx, task.JobBackup, time.Second, nil))
+	inst.Forward(5 * time.Minute)
+	p := b.get("/scheduler").hides("no space left", "not yet")
+	_, backup, _ := strings.Cut(p.body, "Last backup")
+	if backup, _, _ = strings.Cut(backup, "</time>"); !strings.Contains(backup, "5m ago") {
+		t.Errorf("the last backup is shown as %s", backup)
+	}
+	inst.ok(inst.svc.NoteJob(ctx, task.JobBackup, time.Second, errors.New("the disk is full")))
+	b.get("/scheduler").shows("the disk is full")
 }
 
 func TestTheRunPageNamesWhatStartedTheRun(t *testing.T) {

@@ -78,6 +78,7 @@ func TestOnlyTheLeaderReportsLateJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	inst.jobs.started = inst.jobs.started.Add(-10 * 24 * time.Hour)
+	inst.jobs.clock.state[task.JobTick].LastAt = task.TimeFromStd(inst.jobs.started)
 	late := func(what string, want int) {
 		t.Helper()
 		if got := inst.jobs.Health().Late; len(got) != want {
@@ -100,6 +101,9 @@ func TestOnlyTheLeaderReportsLateJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	late("while another server leads", 0)
+	if v := inst.jobs.Health(); v.TickAt != 0 || v.BackupAt != 0 {
+		t.Errorf("another server leads, and this one reports its own tick of %v and backup of %v as the last ones", v.TickAt, v.BackupAt)
+	}
 	inst.clock.Forward(12 * time.Second)
 	if err := inst.svc.CheckClock(t.Context()); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ const (
 
 // Health returns when the last tick and backup were, and which are late.
 // Whatever was due before the start of the server is not late. With several
-// servers, only the leader can be late, because it does the work.
+// servers, only the leader knows and can be late, because it does the work.
 func (j *Jobs) Health() task.SchedulerHealth {
 	p := j.plan.Load()
 	v := task.SchedulerHealth{Late: map[string]string{}, Killed: j.killed.Load()}
@@ -25,6 +25,9 @@ func (j *Jobs) Health() task.SchedulerHealth {
 		return a
 	}
 	since, leads := j.opt.Service.LeadsSince()
+	if !leads {
+		return v
+	}
 	if since.Before(j.started) {
 		since = j.started
 	}
@@ -32,7 +35,7 @@ func (j *Jobs) Health() task.SchedulerHealth {
 		if info.Name == task.JobTick {
 			v.TickAt = info.LastAt
 			due := nextTime(p.Cron, p.Location, later(since, info.LastAt))
-			if leads && !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
+			if !due.IsZero() && now.After(due.Add(tickGrace)) && !info.Running {
 				v.Late[task.JobTick] = "the tick of " + due.Format(time.RFC3339) + " did not come"
 			}
 		}
@@ -41,9 +44,6 @@ func (j *Jobs) Health() task.SchedulerHealth {
 		return v
 	}
 	v.BackupAt, v.BackupSize = p.Backup.newest()
-	if !leads {
-		return v
-	}
 	due := nextTime(p.Backup.Cron, p.Location, later(since, v.BackupAt))
 	if !due.IsZero() {
 		due = nextTime(p.Backup.Cron, p.Location, due)

@@ -28,7 +28,7 @@ type SchedulerModel struct {
 	Wakes       []WakeRow   // of the last hour
 	WakeBudget  int         // wakes per task and hour; 0: none
 	BackupAt    task.Time   // the newest scheduled backup, or 0
-	BackupSize  int64       // its size in bytes
+	BackupSize  int64       // its size in bytes; 0 if it is on another server
 }
 
 // QueuedRow is a run that has not started.
