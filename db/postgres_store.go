@@ -272,11 +272,18 @@ func (pg *pgStore) committed(w *writer) (bool, error) {
 	return last == pg.batch, err
 }
 
-// lost reports whether an error is that of a connection, so that nothing was
-// written and the batch can be tried again.
+// lost reports whether an error is that of a connection or a cancellation, so that
+// nothing was written and the batch can be tried again.
 func (pg *pgStore) lost(err error) bool {
 	var known *task.Error
-	return pg != nil && err != nil && !errors.As(err, &known) && isLost(err)
+	return pg != nil && err != nil && !errors.As(err, &known) && (isLost(err) || isCanceled(err))
+}
+
+// isCanceled reports whether a statement was canceled: a search by its limit, any
+// other one by a person with pg_cancel_backend.
+func isCanceled(err error) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe) && pe.Code == "57014"
 }
 
 // isLost reports whether an error ends a connection, or refuses a new one.
@@ -342,15 +349,13 @@ func (d *DB) explainPostgres(err error) error {
 	if _, ok := errors.AsType[*task.Error](err); ok {
 		return err
 	}
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch pe.Code {
-		case "57014": // canceled: bounded
-			return errSearchTooLong()
-		case "53100":
-			e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the database is full; nothing was written, reads continue")
-			d.setFault(causeDisk, e)
-			return e
-		}
+	if isCanceled(err) {
+		return errSearchTooLong()
+	}
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && pe.Code == "53100" {
+		e := task.Errorf(task.Full, task.CodeDiskFull, "The disk of the database is full; nothing was written, reads continue")
+		d.setFault(causeDisk, e)
+		return e
 	}
 	if !isLost(err) {
 		return err
