@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"taskyard/task"
 )
 
@@ -65,6 +67,10 @@ func (d *dbCopy) toPostgres(ctx context.Context, q string, rows *rows) (int, err
 	n, readErr := r.stop()
 	if readErr != nil {
 		return n, readErr
+	}
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) && pe.Code == "23505" { // names that differ only in the case of a letter such as Ö
+		err = fmt.Errorf("%w: %s Change one of the two rows in the source first", err, pe.Detail)
 	}
 	return n, err
 }

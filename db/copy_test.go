@@ -182,6 +182,22 @@ func TestACopyReplacesTextThatPostgreSQLRejects(t *testing.T) {
 	equal(t, "texts", strings.Join(got, " "), "a\uFFFDb a\uFFFDb a\uFFFDb")
 }
 
+// SQLite tells Ö from ö in names, and PostgreSQL does not.
+func TestACopyNamesWhatPostgreSQLTakesForEqual(t *testing.T) {
+	t.Parallel()
+	if !dbtest.Postgres() {
+		t.Skip("needs PostgreSQL")
+	}
+	src := dbtest.New(t, onSQLite)
+	for _, name := range []string{"Öz", "öz"} {
+		write(t, src, func(tx *db.Tx) error {
+			return tx.Exec("INSERT INTO users (name, role, password, created_at) VALUES ('" + name + "', 'viewer', '', 1)")
+		})
+	}
+	_, err := db.Copy(t.Context(), src.Path(), dbtest.PostgresURL(t, t.TempDir()), nil)
+	errorContains(t, err, "copy table users", "Key (name)=(öz) already exists", "Change one of the two rows")
+}
+
 // A copy that was killed while it created the schema can be repeated.
 func TestCopyIntoAPartlyCreatedDatabase(t *testing.T) {
 	t.Parallel()
