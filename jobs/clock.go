@@ -22,6 +22,9 @@ const (
 	// standByLimit is how long a job may wait for a leading server. A later
 	// tick can be skipped, because the next one follows soon.
 	standByLimit = 5 * time.Minute
+	// restartLimit is how long ago a job may have been due that was missed while the
+	// leader restarted: at most its lease.
+	restartLimit = 15 * time.Second
 	// maxClockSkew is how far the clock of the server that did a job may lag
 	// behind ours. Cron lines fire at most once a minute.
 	maxClockSkew = 30 * time.Second
@@ -231,6 +234,19 @@ func (c *clock) runIfLeaderLate(ctx context.Context, jb job) {
 			return
 		}
 	})
+}
+
+// runMissed runs the jobs that were due within the last d, unless they were done.
+func (c *clock) runMissed(ctx context.Context, d time.Duration) {
+	c.mu.Lock()
+	table, loc := c.table, c.loc
+	c.mu.Unlock()
+	now := c.wall()
+	for _, jb := range table {
+		if jb.cron != "" && firedBetween(jb.cron, loc, now.Add(-d), now) {
+			c.runIfLeaderLate(ctx, jb)
+		}
+	}
 }
 
 // once runs a job unless it is already running.

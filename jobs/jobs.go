@@ -163,6 +163,9 @@ func (j *Jobs) Start(ctx context.Context) error {
 	if err := j.clock.start(j.ctx); err != nil {
 		return err
 	}
+	if j.opt.Service.Resumed() {
+		j.clock.runMissed(j.ctx, restartLimit)
+	}
 	j.loops.Go(func() { j.opt.Service.Follow(j.ctx) })
 	j.loops.Go(func() {
 		if j.waitRecovered(unwell) {

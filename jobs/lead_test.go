@@ -66,6 +66,43 @@ func TestAJobDueWhileNoServerLeadsIsDone(t *testing.T) {
 	}
 }
 
+// A leader that is killed and started again keeps its lease, and no other server does
+// what was due meanwhile.
+func TestAJobDueWhileTheLeaderRestartedIsDone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		start time.Duration // after the job is due
+		done  bool          // before
+		want  int
+	}{
+		{"it was not done", 5 * time.Second, false, 1},
+		{"it was done", 5 * time.Second, true, 0},
+		{"it was due long ago", time.Minute, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, time.UTC, job{name: "hourly", cron: "0 * * * *"})
+				due := time.Now().Add(time.Hour)
+				time.Sleep(time.Until(due) + c.start)
+				b.did = func(_ context.Context, _ string, since time.Time) (bool, error) {
+					if since.After(due) {
+						t.Errorf("asked what was done since %v, and the job was due at %v", since, due)
+					}
+					return c.done, nil
+				}
+				b.startIn(t)
+				b.runMissed(t.Context(), restartLimit)
+				time.Sleep(30 * time.Minute)
+				b.stop()
+				if got := b.times("hourly"); len(got) != c.want {
+					t.Errorf("done at %v, want %d times", got, c.want)
+				}
+			})
+		})
+	}
+}
+
 // Of several servers, only the leader reports a tick or backup as late, and only if
 // it was due after the server became the leader.
 func TestOnlyTheLeaderReportsLateJobs(t *testing.T) {

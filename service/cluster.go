@@ -15,11 +15,12 @@ import (
 // cluster is what a server knows of itself among those that share its database.
 // Moments are by the clock of this process.
 type cluster struct {
-	self   atomic.Pointer[task.Server] // nil: no other server can be there
-	leads  atomic.Pointer[time.Time]   // until when, nil: not
-	since  atomic.Pointer[time.Time]   // since when it does so, while it does
-	seen   atomic.Pointer[time.Time]   // when the database heard of this server last
-	others atomic.Int64
+	self    atomic.Pointer[task.Server] // nil: no other server can be there
+	leads   atomic.Pointer[time.Time]   // until when, nil: not
+	since   atomic.Pointer[time.Time]   // since when it does so, while it does
+	seen    atomic.Pointer[time.Time]   // when the database heard of this server last
+	others  atomic.Int64
+	resumed atomic.Bool // it led when its last process ended, and no other one has led since
 
 	stopping atomic.Bool // whether several can be there or not
 }
@@ -142,6 +143,10 @@ func (s *Service) LeadsSince() (since time.Time, leads bool) {
 	return *from, true
 }
 
+// Resumed reports whether this server was started again before its lease as the
+// leader ended, so that no other one did what was due meanwhile.
+func (s *Service) Resumed() bool { return s.cluster.resumed.Load() }
+
 // formKeyKey is the setting with the key of the forms.
 const formKeyKey = "form_key"
 
@@ -252,6 +257,9 @@ func (s *Service) beat(ctx context.Context, this task.Server) error {
 	})
 	if err != nil {
 		return err
+	}
+	if s.cluster.seen.Load() == nil {
+		s.cluster.resumed.Store(leads && led)
 	}
 	now := s.Now()
 	s.clockState.latest.Store(&clockReading{now, gaps})

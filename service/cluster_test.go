@@ -138,6 +138,24 @@ func TestAServerLeavesRunsThatItCannotStart(t *testing.T) {
 	equal(t, "the run that the other starts", inst.start().Run.ID, r.ID)
 }
 
+// What was due while it was down is left to it.
+func TestALeaderKnowsThatItWasStartedAgain(t *testing.T) {
+	t.Parallel()
+	inst := ofTwo(t)
+	start := func(id string) *Service {
+		s := inst.service()
+		ok(t, s.Join(t.Context(), task.Server{ID: id}))
+		return s
+	}
+	equal(t, "the first start resumes", inst.s.Resumed(), false)
+	equal(t, "the other server resumes", start("b").Resumed(), false)
+	equal(t, "a start within the lease resumes", start("a").Resumed(), true)
+	ok(t, inst.s.Resign(t.Context()))
+	equal(t, "a start after it resigned resumes", start("a").Resumed(), false)
+	inst.Forward(leaderLease + time.Second)
+	equal(t, "a start after its lease resumes", start("a").Resumed(), false)
+}
+
 // ofTwo is the leader of two servers.
 func ofTwo(t *testing.T) *instance {
 	t.Helper()
