@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -347,7 +346,6 @@ func (c *checkout) write(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	c.removePartial(root)
 	if err := workspace.ReplaceAll(c.copied(), root, c.deleted, c.files); err != nil {
 		return fmt.Errorf("not all files could be written: %w", err)
 	}
@@ -361,27 +359,4 @@ func (c *checkout) write(ctx context.Context) error {
 		return err
 	}
 	return workspace.WriteIn(c.admin, "index", b, info.Mode().Perm())
-}
-
-// removePartial deletes partially written files of a killed server.
-func (c *checkout) removePartial(root *os.Root) {
-	seen := map[string]bool{}
-	for _, name := range c.files {
-		dir := path.Dir(name)
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		f, err := root.Open(dir)
-		if err != nil {
-			continue
-		}
-		list, _ := f.Readdirnames(-1)
-		_ = f.Close()
-		for _, left := range list {
-			if workspace.IsNext(left) {
-				_ = root.Remove(path.Join(dir, left))
-			}
-		}
-	}
 }

@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -327,9 +328,11 @@ func TestASubtaskBeginsOnTheBranchOfItsParent(t *testing.T) {
 		w := s.taskTree(1)
 		w.t.state.Write = &move{before, after}
 		ok(t, w.t.save())
+		write(t, parent.Folder(), map[string]string{nextPrefix + rand.Text(): "par"})
 		s.git("update-ref", "refs/heads/taskyard/42-fix", after)
 		ok(t, s.taskTree(1).Advance(t.Context(), before, after, "Fix it", "coder"))
 		s.says("the parent", parent.Folder(), "b.txt", "parent\n")
+		same(t, "files of the branch", s.git("ls-tree", "--name-only", "taskyard/42-fix"), "a.txt\nb.txt")
 		same(t, "status", testkit.Git(t, parent.Folder(), "status", "--porcelain"), "")
 	})
 	parent.Close(t.Context(), true)

@@ -180,13 +180,14 @@ func (t *tree) changedFiles(ctx context.Context, from, to string) (c fileChanges
 // ReplaceAll does what a Git that follows links must not do in a folder where
 // others work: it deletes files, and replaces others with those of a folder,
 // each atomically. Names are slash-separated. The error names the file that
-// could not be written.
+// could not be written. What a killed server left behind is deleted.
 func ReplaceAll(from string, to *os.Root, removed, files []string) error {
 	root, err := os.OpenRoot(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
+	removePartial(to, files)
 	for _, name := range removed {
 		if err := to.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notWritten(name, err)
@@ -229,10 +230,25 @@ func copyAll(from *os.Root, folder string, files []string) error {
 // nextPrefix begins the name of a file that will replace another.
 const nextPrefix = ".taskyard-"
 
-// IsNext reports whether a name is that of such a file, which a killed server
-// may leave behind.
-func IsNext(name string) bool {
-	return strings.HasPrefix(name, nextPrefix) && len(name) == len(nextPrefix)+len(rand.Text())
+// removePartial deletes the partially written files that a killed server left in
+// the folders of these files.
+func removePartial(root *os.Root, files []string) {
+	seen := map[string]bool{}
+	for _, name := range files {
+		dir := path.Dir(name)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		for _, left := range namesIn(root, dir) {
+			if strings.HasPrefix(left, nextPrefix) && len(left) == len(nextPrefix)+len(rand.Text()) {
+				_ = root.Remove(path.Join(dir, left))
+			}
+		}
+	}
 }
 
 // copyFile replaces a file or link with that of the same name from another
