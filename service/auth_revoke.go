@@ -82,10 +82,9 @@ func (s *Service) WhileValid(ctx context.Context, a task.Actor) (context.Context
 // checkCaller checks again, in the transaction that acts for the caller, that their
 // token or session has not ended or lost a right: the call may have waited since, or
 // its body was long on the way. A change of a person ends their sessions.
-func (tx *txn) checkCaller() error {
-	a := tx.actor
+func checkCaller(rx *db.Rx, a task.Actor) error {
 	if a.Session != "" {
-		_, ok, err := tx.Session(a.Session)
+		_, ok, err := rx.Session(a.Session)
 		if err == nil && !ok {
 			err = errSessionEnded
 		}
@@ -94,7 +93,7 @@ func (tx *txn) checkCaller() error {
 	if a.TokenID == 0 {
 		return nil
 	}
-	valid, person, err := tx.TokenValid(a.TokenID)
+	valid, person, err := rx.TokenValid(a.TokenID)
 	if err == nil && !valid {
 		err = errTokenEnded
 	}

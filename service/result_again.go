@@ -44,14 +44,8 @@ func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) 
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case tk.Status.Archived():
-		return nil, archivedError(tk)
-	case tk.Awaits == task.WaitsMerge:
-		return nil, task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", id, awaitsText(tk))
-	case tk.OpenRunID != 0 && tk.OpenRunPhase != task.PhaseApproval && tk.OpenRunPhase != task.PhaseQueued:
-		return nil, task.Errorf(task.Conflict, task.CodeRunOpen,
-			"Run %d works in the worktree of task %d: run the check when it has ended", tk.OpenRunID, id)
+	if err := mayRunCheck(tk); err != nil {
+		return nil, err
 	}
 	sub := &submission{task: tk, again: name}
 	if err := s.prepare(rx, sub); err != nil {
@@ -69,6 +63,21 @@ func (s *Service) newCheckRun(rx *db.Rx, a task.Actor, id task.ID, name string) 
 		known = "its checks are " + strings.Join(names, ", ")
 	}
 	return nil, task.Errorf(task.NotFound, task.CodeNotFound, "There is no active check %s for task %d: %s", task.Quote(name), id, known)
+}
+
+// mayRunCheck refuses a check where it would not say anything about a result, or
+// a run works in the worktree.
+func mayRunCheck(tk *task.Task) error {
+	switch {
+	case tk.Status.Archived():
+		return archivedError(tk)
+	case tk.Awaits == task.WaitsMerge:
+		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d %s", tk.ID, awaitsText(tk))
+	case tk.OpenRunID != 0 && tk.OpenRunPhase != task.PhaseApproval && tk.OpenRunPhase != task.PhaseQueued:
+		return task.Errorf(task.Conflict, task.CodeRunOpen,
+			"Run %d works in the worktree of task %d: run the check when it has ended", tk.OpenRunID, tk.ID)
+	}
+	return nil
 }
 
 // keepAgain writes what a check found that was run again.

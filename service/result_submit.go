@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -165,18 +166,14 @@ func (s *Service) runSubmission(ctx context.Context, sub *submission) {
 	sub.caller.Session = "" // whoever signs out while the checks run has asked for them all the same
 	ctx, stop := context.WithCancelCause(WithIdempotency(ctx, nil))
 	defer stop(nil)
-	go func() {
-		select {
-		case <-s.hub.Done():
-			stop(task.Errorf(task.Unavailable, task.CodeUnavailable, "The server stopped while the checks ran: complete the task again"))
-		case <-sub.done:
-		}
-	}()
+	checking, refuse := context.WithCancelCause(ctx) // the write that follows is not cut off
+	defer refuse(nil)
+	go s.watchSubmission(ctx, sub, stop, refuse)
 	if sub.caller.RunID != 0 {
 		defer s.beginWait(sub.caller.RunID)()
 	}
 	defer s.keepClaim(ctx, sub)()
-	if sub.err = s.gather(ctx, sub); sub.err != nil {
+	if sub.err = s.gather(checking, sub); sub.err != nil {
 		return
 	}
 	if i := sub.idem; i != nil {
@@ -196,6 +193,44 @@ func (s *Service) runSubmission(ctx context.Context, sub *submission) {
 		}
 		return tx.Task(sub.task.ID)
 	})
+}
+
+// watchSubmission stops a submission when the server stops, and refuses its checks
+// when it would be refused at its end: its run was canceled, for example. They
+// would work in the worktree beside the next run.
+func (s *Service) watchSubmission(ctx context.Context, sub *submission, stop, refuse context.CancelCauseFunc) {
+	changed := s.hub.Subscribe("task:" + sub.task.ID.String())
+	defer changed.Close()
+	for {
+		_, err := read(ctx, s, func(rx *db.Rx) (struct{}, error) { return struct{}{}, checkSubmission(rx, sub) })
+		var refused *task.Error
+		if errors.As(err, &refused) {
+			refuse(err)
+		}
+		select {
+		case <-s.hub.Done():
+			stop(task.Errorf(task.Unavailable, task.CodeUnavailable, "The server stopped while the checks ran: complete the task again"))
+			return
+		case <-sub.done:
+			return
+		case <-changed.C:
+		}
+	}
+}
+
+// checkSubmission returns the error with which a submission would be refused now.
+func checkSubmission(rx *db.Rx, sub *submission) error {
+	if err := checkCaller(rx, sub.caller); err != nil {
+		return err
+	}
+	tk, err := rx.TaskWithTexts(sub.task.ID)
+	switch {
+	case err != nil:
+		return err
+	case sub.again != "":
+		return mayRunCheck(tk)
+	}
+	return mayEnd(rx, sub.caller, tk, task.Done, sub.claim)
 }
 
 // keepClaim renews the claim under which a task is completed while its checks

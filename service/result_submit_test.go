@@ -85,6 +85,43 @@ func TestChecksOutliveTheCallThatStartedThem(t *testing.T) {
 	equal(t, "results", len(must(inst.s.Results(inst.ctx(), maya, tk.ID))), 1)
 }
 
+// Otherwise they would work in the worktree beside the next run, and keep it from
+// completing the task until they time out.
+func TestChecksEndWithTheRunThatCompletesItsTask(t *testing.T) {
+	t.Parallel()
+	inst, git, _ := newHeldTask(t)
+	tk := inst.create(maya, "coder", func(in *task.New) { in.Project = "api" })
+	begin := func() (*Start, chan error) {
+		st, got := inst.runTask(tk.ID), make(chan error, 1)
+		a := inst.actor(st)
+		go func() {
+			_, err := inst.s.CompleteTask(inst.ctx(), a, tk.ID, "done", 0)
+			got <- err
+		}()
+		<-git.began
+		return st, got
+	}
+	st, first := begin()
+	must(inst.s.CancelRun(inst.ctx(), maya, st.Run.ID, "not like this"))
+	refused(t, <-first, task.CodeUnauthorized)
+	st, second := begin()
+	git.let <- struct{}{}
+	ok(t, <-second)
+	inst.finish(st, completed("done"))
+	equal(t, "waiting for", inst.task(tk.ID).WaitingFor, task.WaitsReview)
+
+	t.Run("and a check that is run again ends with its task", func(t *testing.T) {
+		got := make(chan error, 1)
+		go func() {
+			_, err := inst.s.RunCheck(inst.ctx(), oleg, tk.ID, "slow")
+			got <- err
+		}()
+		<-git.began
+		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
+		refused(t, <-got, task.CodeArchived)
+	})
+}
+
 func TestCancelingATaskDuringItsMergeDoesNotMoveTheTarget(t *testing.T) {
 	t.Parallel()
 	inst, git, tk := newHeldTask(t)

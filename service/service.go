@@ -191,7 +191,7 @@ func mutate[T any](ctx context.Context, s *Service, a task.Actor, fn func(*txn) 
 	s.caughtUp(ctx)
 	err := s.db.Write(ctx, func(dtx *db.Tx) error {
 		tx = &txn{Tx: dtx, s: s, actor: a}
-		if err := tx.checkCaller(); err != nil {
+		if err := checkCaller(&dtx.Rx, a); err != nil {
 			return err
 		}
 		if idem != nil {
