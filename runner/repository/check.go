@@ -97,11 +97,19 @@ func (rs *Repositories) checkCommand(
 		run.Reason = "the worktree is not at " + at.Head[:12] + ": " + textdiff.Printable(name) + " differs"
 		return err
 	}
+	before, err := tree.Untracked(ctx)
+	if err != nil {
+		return err
+	}
 	record(run, rs.o.Check.Run(ctx, check.Command{
 		Run: c.Run, Folder: tree.Folder(), Home: tree.Home(), Network: c.Network, Timeout: c.Timeout(), Task: w.TaskID,
 	}))
+	if ctx.Err() != nil { // another run may be working there now
+		return context.Cause(ctx)
+	}
 	name, err := tree.Changed(ctx, at.Head)
 	revokeVerdict(run, name)
+	tree.RemoveUntracked(ctx, before) // otherwise they would be part of the next result
 	return err
 }
 

@@ -80,6 +80,21 @@ func TestAResultIsTheContentOfTheWorktree(t *testing.T) {
 			}
 		})
 	}
+	t.Run("files that a check leaves are not part of the next result", func(t *testing.T) {
+		run := check(task.Check{Run: "mkdir out; echo x > out/cover.out; echo x > cover.log; ln -s /etc/passwd link; git init -q nested; exit 1"})
+		same(t, "verdict", string(run.Verdict)+" "+run.Reason, "failed exit code 1")
+		put(t, w.Folder(), files{"mine.txt": "x\n"})
+		check(task.Check{Run: "echo x > report.xml"})
+		next, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
+		ok(t, err)
+		same(t, "files", fileList(next.Files), "modified a.txt +1-1\nadded docs/b.md +1-0\nadded mine.txt +1-0")
+		if _, err := os.Stat(filepath.Join(w.Folder(), "cover.log")); err != nil {
+			t.Errorf("an ignored file was removed: %v", err)
+		}
+		ok(t, os.Remove(filepath.Join(w.Folder(), "mine.txt")))
+		rev, err = s.rs.Snapshot(t.Context(), s.live(), "coder")
+		ok(t, err)
+	})
 	t.Run("a check that changes files fails", func(t *testing.T) {
 		run := check(task.Check{Run: "echo changed > a.txt"})
 		if run.Verdict != task.CheckFailed || run.Reason != "files changed while it ran: a.txt" {

@@ -94,6 +94,35 @@ func (w *Task) Changed(ctx context.Context, commit string) (name string, err err
 	return name, err
 }
 
+// Untracked returns the files in the folder that were not there at the last Save,
+// and that the repository does not ignore.
+func (w *Task) Untracked(ctx context.Context) (map[string]bool, error) {
+	defer w.reload()()
+	names := map[string]bool{}
+	err := w.t.git().EachName(ctx, func(s string) { names[s] = true }, "ls-files", "-z", "--others", "--exclude-standard")
+	return names, err
+}
+
+// RemoveUntracked deletes what Untracked returns, except the files of before and
+// what cannot be deleted. It leaves repositories within the folder, which are
+// never committed.
+func (w *Task) RemoveUntracked(ctx context.Context, before map[string]bool) {
+	names, err := w.Untracked(ctx)
+	if err != nil {
+		return
+	}
+	root, err := os.OpenRoot(w.Folder())
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
+	for name := range names {
+		if !before[name] && !strings.HasSuffix(name, "/") {
+			_ = root.Remove(name)
+		}
+	}
+}
+
 // move is an update of a folder's files from one commit to another.
 type move struct{ From, To string }
 
