@@ -16,7 +16,8 @@ import (
 // proxies or files. Credentials are those of the server's account.
 func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error {
 	refuse := func(reason string) error {
-		return waitsErrorf("%s is merged, but could not be pushed to %s: %s", o.Into, o.Push, reason)
+		return waitsErrorf("%s is merged, but could not be pushed to %s: %s. Push it yourself, or remove the remote from the project: "+
+			"later merges into %[1]s wait", o.Into, o.Push, strings.TrimRight(task.ClipText(reason, 160), "."))
 	}
 	if !task.ValidBranch(o.Push) {
 		return waitsErrorf("%s is merged, but not pushed: %s cannot be the name of a remote", o.Into, o.Push)
@@ -47,7 +48,7 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 		case r.onRemote(ctx, g, to, o, after):
 			continue
 		}
-		reason := git.Reason(err)
+		reason, _, _ := strings.Cut(git.Reason(err), " Please make sure")
 		for line := range strings.Lines(out) { // "!\t<from>:<to>\t[rejected] (fetch first)"
 			if f := strings.Split(strings.TrimSpace(line), "\t"); len(f) == 3 && f[0] == "!" {
 				reason = f[2] + ": " + reason
