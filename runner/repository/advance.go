@@ -123,12 +123,7 @@ func (rs *Repositories) advance(ctx context.Context, r *repo, o task.MergeOrder,
 // rebasing returns Git's folder of a rebase of a branch, "" if there is none. At
 // its end, or when it is aborted, Git sets the branch back to what it was.
 func (r *repo) rebasing(branch string) string {
-	admins := []string{r.Common}
-	list, _ := os.ReadDir(filepath.Join(r.Common, "worktrees")) // there may be none
-	for _, e := range list {
-		admins = append(admins, filepath.Join(r.Common, "worktrees", e.Name()))
-	}
-	for _, admin := range admins {
+	for _, admin := range r.admins() {
 		for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 			dir := filepath.Join(admin, kind)
 			if b, err := workspace.ReadIn(dir, "head-name"); err == nil && strings.TrimSpace(string(b)) == "refs/heads/"+branch {
@@ -137,6 +132,16 @@ func (r *repo) rebasing(branch string) string {
 		}
 	}
 	return ""
+}
+
+// admins returns Git's metadata folders of all work trees.
+func (r *repo) admins() []string {
+	list := []string{r.Common}
+	entries, _ := os.ReadDir(filepath.Join(r.Common, "worktrees")) // there may be none
+	for _, e := range entries {
+		list = append(list, filepath.Join(r.Common, "worktrees", e.Name()))
+	}
+	return list
 }
 
 // finish pushes if required, and removes the records of the merge.

@@ -46,6 +46,9 @@ func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Mer
 	if err := r.checkCommits(ctx, o.Base, o.Head); err != nil {
 		return nil, err
 	}
+	unlock := rs.lock(r)
+	r.unlockCheckouts()
+	unlock()
 	m := &task.Merged{Checks: []task.CheckRun{}}
 	if m.Before, err = rs.target(ctx, r, o); err != nil {
 		return nil, failed(ctx, o.Repository, "Reading "+o.Into, err)
@@ -58,7 +61,7 @@ func (rs *Repositories) Apply(ctx context.Context, o task.MergeOrder) (*task.Mer
 		return m, nil
 	case errors.As(err, &no) && ctx.Err() == nil:
 		m.Code, m.Reason = no.code, no.reason
-		unlock := rs.lock(r)
+		unlock = rs.lock(r)
 		r.release(ctx, o)
 		unlock()
 		return m, nil

@@ -102,7 +102,9 @@ func TestAChangeThatDoesNotFitIsNotMerged(t *testing.T) {
 	} {
 		o := accepted
 		o.Method = method
+		s.write(files{".git/index.lock": lockMark, ".git/index.lock.taskyard": lockMark}) // left by a killed server
 		m := s.apply(o)
+		s.nothingLeft()
 		same(t, string(method), m.Code+": "+m.Reason+m.After, "merge_conflict: "+reason)
 	}
 	t.Run("nor is a change other than the accepted one", func(t *testing.T) {

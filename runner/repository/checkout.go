@@ -38,6 +38,20 @@ type checkout struct {
 // killed server.
 const lockMark = "Taskyard merges into the branch that is checked out here.\n"
 
+// The lock of an index, and a file that becomes one.
+const lockName, markName = "index.lock", "index.lock.taskyard"
+
+// unlockCheckouts removes the locks of a killed server: its merge may be refused
+// now, or be canceled. The repository must be locked.
+func (r *repo) unlockCheckouts() {
+	for _, admin := range r.admins() {
+		if b, err := workspace.ReadIn(admin, lockName); err == nil && string(b) == lockMark {
+			_ = os.Remove(filepath.Join(admin, lockName))
+		}
+		_ = os.Remove(filepath.Join(admin, markName))
+	}
+}
+
 // dirtyError says why a folder cannot be updated.
 type dirtyError string
 
@@ -112,15 +126,14 @@ func (r *repo) local(ctx context.Context, folder string) (err error) {
 
 // lock locks the index against other Git processes.
 func (c *checkout) lock() error {
-	const markName = "index.lock.taskyard"
 	if err := workspace.WriteIn(c.admin, markName, []byte(lockMark), 0o600); err != nil {
 		return err
 	}
-	name, mark := filepath.Join(c.admin, "index.lock"), filepath.Join(c.admin, markName)
+	name, mark := filepath.Join(c.admin, lockName), filepath.Join(c.admin, markName)
 	defer func() { _ = os.Remove(mark) }()
 	err := os.Link(mark, name) // atomic, with its content
 	if errors.Is(err, fs.ErrExist) {
-		b, e := workspace.ReadIn(c.admin, "index.lock")
+		b, e := workspace.ReadIn(c.admin, lockName)
 		if e == nil && string(b) == lockMark {
 			c.locked = true // left by a server that was killed
 			return nil
@@ -134,7 +147,7 @@ func (c *checkout) lock() error {
 // close unlocks the index.
 func (c *checkout) close() {
 	if c.locked {
-		_ = os.Remove(filepath.Join(c.admin, "index.lock"))
+		_ = os.Remove(filepath.Join(c.admin, lockName))
 	}
 	_ = remove.Folder(context.Background(), c.dir)
 }
