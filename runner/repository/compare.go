@@ -31,7 +31,7 @@ const maxCompared = 200_000
 // and function names; and for binary files and those larger than 16 MiB, their
 // object names. It is streamed: only the list of files is held in memory.
 func compare(ctx context.Context, g git.Git, from, to string, redact func(string) string) (*comparison, error) {
-	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact)}
+	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact), names: shownNames{}}
 	err := g.Changes(ctx, from, to, func(c git.Change) error {
 		if len(p.changes) == maxCompared {
 			return task.Errorf(task.Conflict, task.CodeRepository, "More than %s files differ: too many for one result",
@@ -63,6 +63,7 @@ type patch struct {
 	changes []git.Change
 	sum     hash.Hash
 	list    *textdiff.List
+	names   shownNames
 
 	next     int  // index of the change after the current section
 	sections int  // sections that the current change still has
@@ -164,7 +165,7 @@ func (p *patch) finish() {
 		}
 		note += "binary, or too large to compare"
 	}
-	p.list.Put(task.FileChange{Path: p.list.Name(c.Path), Change: c.Kind, Added: p.added, Removed: p.removed, Note: note})
+	p.list.Put(task.FileChange{Path: p.names.add(p.list.Name(c.Path)), Change: c.Kind, Added: p.added, Removed: p.removed, Note: note})
 }
 
 func (p *patch) end() error {
@@ -173,6 +174,20 @@ func (p *patch) end() error {
 		return errPatch
 	}
 	return nil
+}
+
+// shownNames are the names under which the files of a comparison are shown. They
+// differ, although several paths may have the same printable form: a reviewer must
+// be able to open each.
+type shownNames map[string]bool
+
+func (s shownNames) add(name string) string {
+	shown := name
+	for n := 2; s[shown]; n++ {
+		shown = fmt.Sprintf("%s (%d)", task.ClipText(name, task.MaxFilePath-10), n)
+	}
+	s[shown] = true
+	return shown
 }
 
 // maxOpened bounds the files that FileDiff compares, in bytes.
@@ -191,9 +206,10 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 	l := textdiff.NewList(rs.o.Redact)
 	l.Context, l.Limit = min(max(lines, 0), 1_000_000), maxOpened
 	var found *git.Change
+	names, shown := shownNames{}, ""
 	err = r.bare.Changes(ctx, from, to, func(c git.Change) error {
-		if c.Path == path || found == nil && l.Name(c.Path) == path {
-			found = &c
+		if name := names.add(l.Name(c.Path)); name == path || c.Path == path && shown != path {
+			found, shown = &c, name
 		}
 		return nil
 	})
@@ -209,5 +225,6 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 		return nil, failed(ctx, repository, "Comparing commits", err)
 	}
 	l.Add(found.Path, found.Kind, texts.Side(found.BeforeMode, found.Before), texts.Side(found.AfterMode, found.After), found.Note())
+	l.Work.Files[0].Path = shown
 	return &l.Work.Files[0], nil
 }

@@ -222,3 +222,22 @@ func TestALargeChangeIsStreamed(t *testing.T) {
 		t.Errorf("allocated %d MB", allocated>>20)
 	}
 }
+
+// Otherwise an agent could hide a file behind another one from reviewers.
+func TestFilesWhoseNamesLookTheSameAreComparedSeparately(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, files{"a.txt": "one\n"})
+	s.branch("fix", "main", files{"x\xfe.sh": "first\n", "x\xff.sh": "second\n", "x\ufffd.sh": "third\n", "x\ufffd.sh (2)": "fourth\n"})
+	rev := s.revision("fix")
+	diffs := map[string]string{}
+	for _, f := range rev.Files {
+		d, err := s.rs.FileDiff(t.Context(), s.repo, rev.Base, rev.Head, f.Path, 3)
+		ok(t, err)
+		diffs[f.Path] = d.Diff
+		same(t, "name", d.Path, f.Path)
+	}
+	want := files{"x\ufffd.sh": "third", "x\ufffd.sh (2)": "fourth", "x\ufffd.sh (3)": "first", "x\ufffd.sh (4)": "second"}
+	for name, text := range want {
+		same(t, name, diffs[name], "@@ -0,0 +1 @@\n+"+text)
+	}
+}
