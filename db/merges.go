@@ -60,11 +60,21 @@ func (rx *Rx) OpenMerge(id task.ID) (*task.MergeEntry, error) {
 	return first(rx.merges("WHERE m.task_id = ? AND m.ended_at IS NULL", id))
 }
 
-// FailedToMerge reports whether a result of a task with this commit could not be merged.
-func (rx *Rx) FailedToMerge(id task.ID, head string) (bool, error) {
-	n, err := rx.count(`SELECT count(*) FROM merges m CROSS JOIN results f ON f.id = m.result_id
- WHERE m.task_id = ? AND m.state = 'failed' AND f.head = ?`, id, head)
-	return n > 0, err
+// maxSamePatch is how often the same patch of a task is merged in vain, as commits
+// of other names, on one vote.
+const maxSamePatch = 5
+
+// FailedToMerge reports whether a result of a task with this commit could not be
+// merged, or several with this patch.
+func (rx *Rx) FailedToMerge(id task.ID, head, patch string) (bool, error) {
+	const failed = `SELECT count(*) FROM merges m CROSS JOIN results f ON f.id = m.result_id
+ WHERE m.task_id = ? AND m.state = 'failed' AND `
+	same, err := rx.count(failed+"f.head = ?", id, head)
+	if err != nil || same > 0 {
+		return same > 0, err
+	}
+	n, err := rx.count(failed+"f.patch = ?", id, patch)
+	return n >= maxSamePatch, err
 }
 
 // MergedSubtaskSince reports whether a subtask of a task was merged into a branch after a

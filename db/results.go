@@ -9,14 +9,16 @@ import (
 )
 
 const (
-	// Votes from before the failed merge of an earlier result with the same commit do not count.
+	// Votes from before the failed merge of an earlier result with the same commit do not count, nor, once the result is flagged
+	// (see task.FlagUnmergeable), with the same patch.
 	resultCols = `s.id, s.task_id, s.number, coalesce(s.run_id, 0), s.author, s.summary, s.resources, s.project, s.branch,
  s.base, s.head, s.patch, s.digest, s.policy, s.flags, s.state, s.created_at,
  (SELECT json_group_array(json_object('by', person, 'role', role, 'accept', json(CASE accept WHEN 1 THEN 'true' ELSE 'false' END),
  'digest', digest, 'text', text, 'at', at))
  FROM (SELECT * FROM votes v WHERE v.task_id = s.task_id AND v.digest = s.digest
  AND v.at >= (SELECT coalesce(max(m.ended_at), 0) FROM merges m CROSS JOIN results f ON f.id = m.result_id
- WHERE m.task_id = s.task_id AND m.state = 'failed' AND f.head = s.head AND f.id < s.id) ORDER BY at, person))`
+ WHERE m.task_id = s.task_id AND m.state = 'failed' AND f.id < s.id
+ AND (f.head = s.head OR f.patch = s.patch AND s.flags LIKE '%"` + task.FlagUnmergeable + `"%')) ORDER BY at, person))`
 	checkCols = `id, task_id, name, command, required, commit_id, verdict, exit_code, reason, millis, log_hash, level, merge,
  asked_by, created_at`
 )

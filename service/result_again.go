@@ -122,7 +122,7 @@ func (tx *txn) reissue(tk *task.Task, last *task.Result, checks []task.CheckRun)
 		return err
 	}
 	r.Flags = []string{}
-	for _, flag := range []string{noChanges, unmergeable} {
+	for _, flag := range []string{noChanges, task.FlagUnmergeable} {
 		if slices.Contains(last.Flags, flag) {
 			r.Flags = append(r.Flags, flag)
 		}

@@ -377,10 +377,10 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, 
 			r.Flags = append(r.Flags, noChanges)
 		}
 	}
-	if again, err := tx.FailedToMerge(tk.ID, r.Head); err != nil {
+	if again, err := tx.FailedToMerge(tk.ID, r.Head, r.Patch); err != nil {
 		return err
 	} else if again {
-		r.Flags = append(r.Flags, unmergeable)
+		r.Flags = append(r.Flags, task.FlagUnmergeable)
 	}
 	for _, c := range failed {
 		r.Flags = append(r.Flags, "check "+c.Name+" "+verdictText(c))
@@ -401,12 +401,8 @@ func (tx *txn) insertResult(tk *task.Task, sub *submission, accept task.Accept, 
 	return tx.issue(tk, r, sub.checks, files, sub.project)
 }
 
-// noChanges is the flag of a result that changes nothing, unmergeable that of one
-// whose commit was submitted before and could not be merged.
-const (
-	noChanges   = "no changes"
-	unmergeable = "unchanged since its merge failed"
-)
+// noChanges is the flag of a result that changes nothing.
+const noChanges = "no changes"
 
 // issue writes a result with its checks and the files that it changes, ends the work on its task, and decides
 // by the votes that its digest has already.

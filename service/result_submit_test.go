@@ -169,12 +169,20 @@ func TestAResultThatCouldNotBeMergedWaitsForAPersonIfItIsSubmittedUnchanged(t *t
 		equal(t, "votes on the first result", len(must(inst.s.Result(inst.ctx(), maya, tk.ID, 1)).Votes), 1)
 		equal(t, "results in the inbox", len(must(inst.s.Inbox(inst.ctx(), rita)).Reviews), 1)
 	}
-	t.Run("a rebase keeps its votes", func(t *testing.T) {
+	t.Run("a rebase keeps its votes, but not again and again", func(t *testing.T) {
 		inst.accept(rita, tk.ID)
+		for _, head := range []string{"a", "b"} {
+			inst.passTime(time.Second)
+			inst.mergeNext()
+			git.head = head
+			equal(t, "waiting for "+head, submit("done").WaitingFor, task.WaitsMerge)
+		}
 		inst.passTime(time.Second)
 		inst.mergeNext()
-		git.head, git.refuse = "rebased", nil
-		equal(t, "waiting for", submit("done").WaitingFor, task.WaitsMerge)
+		git.head = "c"
+		equal(t, "waiting for", submit("done").WaitingFor, task.WaitsReview)
+		inst.accept(rita, tk.ID)
+		git.refuse = nil
 		inst.mergeNext()
 		equal(t, "status", inst.task(tk.ID).Status, task.Done)
 	})

@@ -58,6 +58,10 @@ type CheckRun struct {
 	CreatedAt Time    `json:"createdAt"`
 }
 
+// FlagUnmergeable is the flag of a result whose commit, or several with its patch,
+// could not be merged. It needs new votes.
+const FlagUnmergeable = "unchanged since its merge failed"
+
 // Result is what came out of a task, exactly as a reviewer accepts it. It
 // never changes.
 type Result struct {
