@@ -81,16 +81,34 @@ type op struct {
 // refusedName is the name of the shared error response.
 const refusedName = "Refused"
 
-// handle registers an endpoint, "METHOD /path": its permission in the one
-// table, its types and its apiDocs in the OpenAPI document, its errors through
-// problemFromError. If fn returns an error, its other result is ignored.
-func handle[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
+// bodyOut is the output of an operation without headers.
+type bodyOut[B any] struct{ Body B }
+
+// handle registers an endpoint, "METHOD /path", whose answer is the body that
+// fn returns: its permission in the one table, its types and its apiDocs in the
+// OpenAPI document, its errors through problemFromError. If fn returns an
+// error, its other result is ignored.
+func handle[I, B any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (B, error)) {
 	handleStream(s, endpoint, need, fn, nil)
 }
 
 // handleStream is like handle, but answers callers that accept
 // text/event-stream with a stream.
-func handleStream[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error), stream echo.HandlerFunc) {
+func handleStream[I, B any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (B, error), stream echo.HandlerFunc) {
+	register(s, endpoint, need, func(ctx context.Context, in *I) (*bodyOut[B], error) {
+		body, err := fn(ctx, in)
+		return &bodyOut[B]{body}, err
+	}, stream)
+}
+
+// handleOut is like handle, for an answer with a status, with headers, or
+// without a body.
+func handleOut[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error)) {
+	register(s, endpoint, need, fn, nil)
+}
+
+// register registers an endpoint for handle and its variants; stream may be nil.
+func register[I, O any](s *Server, endpoint string, need task.Perm, fn func(context.Context, *I) (*O, error), stream echo.HandlerFunc) {
 	method, path, _ := strings.Cut(endpoint, " ")
 	o := op{Method: method, Path: path, Need: need, apiDoc: apiDocs[endpoint]}
 	if o.Status == 0 {

@@ -35,11 +35,9 @@ func (s *Server) agentView(def task.Agent, load AgentLoad, pauses task.Pauses) A
 	}
 }
 
-type agentsOut struct {
-	Body struct {
-		Agents  []AgentView       `json:"agents"`
-		Runners []task.RunnerInfo `json:"runners" doc:"what each runner can start and enforce, as in GET /api/runners"`
-	}
+type agentsOutBody struct {
+	Agents  []AgentView       `json:"agents"`
+	Runners []task.RunnerInfo `json:"runners" doc:"what each runner can start and enforce, as in GET /api/runners"`
 }
 
 type agentOut struct {
@@ -73,26 +71,22 @@ func (s *Server) apiDeleteAgent(ctx context.Context, in *AgentPath) (*struct{}, 
 	return nil, s.svc.DeleteAgent(ctx, actorIn(ctx), in.ID)
 }
 
-func (s *Server) apiAgents(ctx context.Context, _ *struct{}) (*agentsOut, error) {
+func (s *Server) apiAgents(ctx context.Context, _ *struct{}) (out agentsOutBody, err error) {
 	a := actorIn(ctx)
 	list, err := s.svc.Agents(a)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	pauses, err := s.svc.Pauses(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	out := &agentsOut{}
 	for _, def := range list {
-		out.Body.Agents = append(out.Body.Agents, s.agentView(def, AgentLoad(o.Loads[def.ID]), pauses))
+		out.Agents = append(out.Agents, s.agentView(def, AgentLoad(o.Loads[def.ID]), pauses))
 	}
-	out.Body.Runners = s.runners(a)
-	return out, nil
+	out.Runners = s.runners(a)
+	return out, err
 }
 
 func (s *Server) agentAnswer(ctx context.Context, def task.Agent) (*agentOut, error) {

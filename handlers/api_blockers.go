@@ -13,19 +13,15 @@ type blockersIn struct {
 	}
 }
 
-type whyOut struct {
-	Body struct {
-		Reasons []task.Reason `json:"reasons" doc:"most important first"`
-	}
+type whyOutBody struct {
+	Reasons []task.Reason `json:"reasons" doc:"most important first"`
 }
 
 func (s *Server) apiSetBlockers(ctx context.Context, in *blockersIn) (*taskOut, error) {
 	return taskAnswer(s.svc.SetBlockedBy(ctx, actorIn(ctx), in.ID.ID, ids(in.Body.TaskIDs)))
 }
 
-func (s *Server) apiWhy(ctx context.Context, in *TaskPath) (*whyOut, error) {
+func (s *Server) apiWhy(ctx context.Context, in *TaskPath) (whyOutBody, error) {
 	list, err := s.svc.Why(ctx, actorIn(ctx), in.ID.ID)
-	out := &whyOut{}
-	out.Body.Reasons = list
-	return out, err
+	return whyOutBody{list}, err
 }

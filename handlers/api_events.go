@@ -15,12 +15,10 @@ type eventsIn struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"500" default:"100"`
 }
 
-type eventsOut struct {
-	Body struct {
-		Events []task.Event `json:"events"`
-		Next   string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		CutMark
-	}
+type eventsOutBody struct {
+	Events []task.Event `json:"events"`
+	Next   string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	CutMark
 }
 
 type statsIn struct {
@@ -46,24 +44,22 @@ type agentCounts struct {
 	AgentLoad
 }
 
-type statsOut struct {
-	Body struct {
-		Open        int           `json:"open" doc:"draft and active tasks"`
-		Active      int           `json:"active"`
-		Approvals   int           `json:"approvals" doc:"runs that are waiting for approval"`
-		InFlight    []task.ID     `json:"inFlight" doc:"tasks with a queued or running run"`
-		Agents      []agentCounts `json:"agents"`
-		Done24h     int           `json:"done24h"`
-		Canceled24h int           `json:"canceled24h"`
-		MedianRunMs int64         `json:"medianRunMs" doc:"median duration of the last 100 completed runs"`
-		Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
-		InsightsBody
-	}
+type statsOutBody struct {
+	Open        int           `json:"open" doc:"draft and active tasks"`
+	Active      int           `json:"active"`
+	Approvals   int           `json:"approvals" doc:"runs that are waiting for approval"`
+	InFlight    []task.ID     `json:"inFlight" doc:"tasks with a queued or running run"`
+	Agents      []agentCounts `json:"agents"`
+	Done24h     int           `json:"done24h"`
+	Canceled24h int           `json:"canceled24h"`
+	MedianRunMs int64         `json:"medianRunMs" doc:"median duration of the last 100 completed runs"`
+	Runs        []runTotals   `json:"runs" doc:"by time, agent and outcome"`
+	InsightsBody
 }
 
-func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error) {
+func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (eventsOutBody, error) {
 	out, err := s.eventsAnswer(ctx, task.EventFilter{After: in.After.ID, Limit: in.Limit})
-	if err != nil || len(out.Body.Events) > 0 || in.After.ID == 0 {
+	if err != nil || len(out.Events) > 0 || in.After.ID == 0 {
 		return out, err
 	}
 	last, err := s.svc.LastEvent(ctx)
@@ -74,12 +70,9 @@ func (s *Server) apiEvents(ctx context.Context, in *eventsIn) (*eventsOut, error
 	return out, err
 }
 
-func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (*eventsOut, error) {
+func (s *Server) eventsAnswer(ctx context.Context, f task.EventFilter) (eventsOutBody, error) {
 	list, err := s.svc.Events(ctx, actorIn(ctx), f)
-	out := &eventsOut{}
-	out.Body.Events, out.Body.Next = list, nextID(ctx, list, f.Limit, func(e task.Event) task.ID { return e.ID })
-	out.Body.CutMark = cutMark(ctx)
-	return out, err
+	return eventsOutBody{list, nextID(ctx, list, f.Limit, func(e task.Event) task.ID { return e.ID }), cutMark(ctx)}, err
 }
 
 func (s *Server) followEvents(c echo.Context) error {
@@ -101,7 +94,7 @@ func (s *Server) followEvents(c echo.Context) error {
 
 const day = 24 * time.Hour
 
-func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
+func (s *Server) apiStats(ctx context.Context, in *statsIn) (b statsOutBody, err error) {
 	since := in.Since.Time
 	switch {
 	case since != 0:
@@ -112,14 +105,12 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 	}
 	st, err := s.svc.Stats(ctx, actorIn(ctx), since)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	agents, err := s.svc.Agents(actorIn(ctx))
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	out := &statsOut{}
-	b := &out.Body
 	b.Open, b.Active, b.Approvals, b.InFlight = st.Open, st.Active, st.Approvals, st.InFlight
 	b.Done24h, b.Canceled24h, b.MedianRunMs = st.Done24h, st.Canceled24h, st.MedianRunMs
 	for _, def := range agents {
@@ -132,7 +123,7 @@ func (s *Server) apiStats(ctx context.Context, in *statsIn) (*statsOut, error) {
 		b.Runs = byDay(b.Runs)
 	}
 	b.InsightsBody, err = s.insightsBody(ctx, task.InsightFilter{From: since, Daily: in.By == "day", Agent: in.Agent, Project: in.Project})
-	return out, err
+	return b, err
 }
 
 // byDay sums hours per UTC day, in order of first occurrence.

@@ -16,15 +16,10 @@ type acknowledgeIn struct {
 	optional[emptyBody]
 }
 
-type inboxOut struct {
-	Body task.Inbox
+func (s *Server) apiInbox(ctx context.Context, _ *struct{}) (task.Inbox, error) {
+	return s.svc.Inbox(ctx, actorIn(ctx))
 }
 
-func (s *Server) apiInbox(ctx context.Context, _ *struct{}) (*inboxOut, error) {
-	b, err := s.svc.Inbox(ctx, actorIn(ctx))
-	return &inboxOut{b}, err
-}
-
-func (s *Server) apiAcknowledgeNotice(ctx context.Context, in *acknowledgeIn) (*messageOut, error) {
-	return messageAnswer(s.svc.AcknowledgeNotice(ctx, actorIn(ctx), in.ID.ID))
+func (s *Server) apiAcknowledgeNotice(ctx context.Context, in *acknowledgeIn) (task.Message, error) {
+	return s.svc.AcknowledgeNotice(ctx, actorIn(ctx), in.ID.ID)
 }

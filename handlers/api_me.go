@@ -7,25 +7,22 @@ import (
 	"taskyard/task"
 )
 
-type meOut struct {
-	Body struct {
-		Name   string    `json:"name" doc:"agent id or user:NAME"`
-		Role   task.Role `json:"role" enum:"agent,viewer,operator,reviewer,admin"`
-		Scope  string    `json:"scope" doc:"the scope of the token: agent:ID, read, operate, review or admin, optionally with act-as"`
-		Agent  string    `json:"agent,omitempty" doc:"the agent that the token speaks for"`
-		RunID  task.ID   `json:"runId,omitzero" doc:"the run that the token is bound to"`
-		UserID task.ID   `json:"userId,omitzero" doc:"the person, if it is one"`
-	}
+type meOutBody struct {
+	Name   string    `json:"name" doc:"agent id or user:NAME"`
+	Role   task.Role `json:"role" enum:"agent,viewer,operator,reviewer,admin"`
+	Scope  string    `json:"scope" doc:"the scope of the token: agent:ID, read, operate, review or admin, optionally with act-as"`
+	Agent  string    `json:"agent,omitempty" doc:"the agent that the token speaks for"`
+	RunID  task.ID   `json:"runId,omitzero" doc:"the run that the token is bound to"`
+	UserID task.ID   `json:"userId,omitzero" doc:"the person, if it is one"`
 }
 
-func (s *Server) apiMe(ctx context.Context, _ *struct{}) (*meOut, error) {
-	a, out := actorIn(ctx), &meOut{}
-	b := &out.Body
-	b.Name, b.Role, b.Scope, b.RunID, b.UserID = a.Name, a.Role, actorScope(a), a.RunID, a.UserID
+func (s *Server) apiMe(ctx context.Context, _ *struct{}) (meOutBody, error) {
+	a := actorIn(ctx)
+	b := meOutBody{Name: a.Name, Role: a.Role, Scope: actorScope(a), RunID: a.RunID, UserID: a.UserID}
 	if a.IsAgent() {
 		b.Agent = a.Name
 	}
-	return out, nil
+	return b, nil
 }
 
 // actorScope returns the token scope that is equivalent to the caller's rights.

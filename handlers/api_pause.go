@@ -30,52 +30,38 @@ type stopIn struct {
 	}
 }
 
-type pausesOut struct {
-	Body struct {
-		Pauses task.Pauses `json:"pauses" doc:"what is paused now, with the whole server first"`
-	}
+type pausesOutBody struct {
+	Pauses task.Pauses `json:"pauses" doc:"what is paused now, with the whole server first"`
 }
 
-func pausesAnswer(list task.Pauses, err error) (*pausesOut, error) {
-	out := &pausesOut{}
-	out.Body.Pauses = list
-	return out, err
-}
-
-type resumedOut struct {
-	Body task.Restarted
-}
-
-type stoppedOut struct {
-	Body task.Stopped
+func pausesAnswer(list task.Pauses, err error) (pausesOutBody, error) {
+	return pausesOutBody{list}, err
 }
 
 const pauseDesc = "Runs are not dispatched and agents cannot sign up (409 `paused`); " +
 	"ticks are skipped, and wakes queue runs that start after the resume. Active runs continue, and agents can still renew claims, " +
 	"comment and complete tasks. A pause survives restarts. Pausing what is already paused returns 409."
 
-func (s *Server) apiPauses(ctx context.Context, _ *struct{}) (*pausesOut, error) {
+func (s *Server) apiPauses(ctx context.Context, _ *struct{}) (pausesOutBody, error) {
 	return pausesAnswer(s.svc.Pauses(ctx, actorIn(ctx)))
 }
 
-func (s *Server) apiPause(ctx context.Context, in *pauseIn) (*pausesOut, error) {
+func (s *Server) apiPause(ctx context.Context, in *pauseIn) (pausesOutBody, error) {
 	return pausesAnswer(s.svc.Pause(ctx, actorIn(ctx), in.Body.Agent, in.Body.Reason))
 }
 
-func (s *Server) apiResume(ctx context.Context, in *resumeIn) (*resumedOut, error) {
+func (s *Server) apiResume(ctx context.Context, in *resumeIn) (task.Restarted, error) {
 	b := in.body()
 	if b.Restart && b.Agent != "" {
-		return nil, task.FieldErrorf("restart", "is for the whole server: leave agent out")
+		return task.Restarted{}, task.FieldErrorf("restart", "is for the whole server: leave agent out")
 	}
 	if b.Restart {
-		out, err := s.svc.ResumeAndRestart(ctx, actorIn(ctx), b.Reason)
-		return &resumedOut{out}, err
+		return s.svc.ResumeAndRestart(ctx, actorIn(ctx), b.Reason)
 	}
 	list, err := s.svc.Resume(ctx, actorIn(ctx), b.Agent, b.Reason)
-	return &resumedOut{task.Restarted{Pauses: list}}, err
+	return task.Restarted{Pauses: list}, err
 }
 
-func (s *Server) apiStopEverything(ctx context.Context, in *stopIn) (*stoppedOut, error) {
-	out, err := s.svc.StopEverything(ctx, actorIn(ctx), in.Body.Reason)
-	return &stoppedOut{out}, err
+func (s *Server) apiStopEverything(ctx context.Context, in *stopIn) (task.Stopped, error) {
+	return s.svc.StopEverything(ctx, actorIn(ctx), in.Body.Reason)
 }

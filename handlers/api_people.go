@@ -7,14 +7,8 @@ import (
 	"taskyard/task"
 )
 
-type usersOut struct {
-	Body struct {
-		Users []task.User `json:"users"`
-	}
-}
-
-type userOut struct {
-	Body task.User
+type usersOutBody struct {
+	Users []task.User `json:"users"`
 }
 
 type newUserIn struct {
@@ -39,10 +33,8 @@ type userPatchIn struct {
 	}
 }
 
-type tokensOut struct {
-	Body struct {
-		Tokens []task.Token `json:"tokens"`
-	}
+type tokensOutBody struct {
+	Tokens []task.Token `json:"tokens"`
 }
 
 type newTokenIn struct {
@@ -69,23 +61,18 @@ type idPath struct {
 	ID pathID `path:"id"`
 }
 
-func (s *Server) apiUsers(ctx context.Context, _ *struct{}) (*usersOut, error) {
+func (s *Server) apiUsers(ctx context.Context, _ *struct{}) (usersOutBody, error) {
 	list, err := s.svc.Users(ctx, actorIn(ctx))
-	out := &usersOut{}
-	out.Body.Users = list
-	return out, err
+	return usersOutBody{list}, err
 }
 
-func (s *Server) apiUpdateUser(ctx context.Context, in *userPatchIn) (*userOut, error) {
-	u, err := s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body))
-	return &userOut{u}, err
+func (s *Server) apiUpdateUser(ctx context.Context, in *userPatchIn) (task.User, error) {
+	return s.svc.UpdateUser(ctx, actorIn(ctx), in.ID.ID, service.UserChange(in.Body))
 }
 
-func (s *Server) apiTokens(ctx context.Context, _ *struct{}) (*tokensOut, error) {
+func (s *Server) apiTokens(ctx context.Context, _ *struct{}) (tokensOutBody, error) {
 	list, err := s.svc.Tokens(ctx, actorIn(ctx))
-	out := &tokensOut{}
-	out.Body.Tokens = list
-	return out, err
+	return tokensOutBody{list}, err
 }
 
 func (s *Server) apiRevokeToken(ctx context.Context, in *idPath) (*struct{}, error) {

@@ -53,10 +53,10 @@ const permissionDesc = "A run that asks for permission is running/permission, wi
 	"/api/runs/{id} shows the tool call. If it has already been decided: 409 `run_already_decided` with the outcome. " +
 	"Agents can never decide."
 
-func (s *Server) apiAllowPermission(ctx context.Context, in *allowIn) (*runOut, error) {
+func (s *Server) apiAllowPermission(ctx context.Context, in *allowIn) (shownRun, error) {
 	return runAnswer(s.svc.AllowPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.body().Scope))
 }
 
-func (s *Server) apiDenyPermission(ctx context.Context, in *denyPermissionIn) (*runOut, error) {
+func (s *Server) apiDenyPermission(ctx context.Context, in *denyPermissionIn) (shownRun, error) {
 	return runAnswer(s.svc.DenyPermission(ctx, actorIn(ctx), in.ID.ID, in.N.int, in.Body.Reason))
 }

@@ -83,53 +83,38 @@ type projectIn struct {
 	}
 }
 
-type projectOut struct {
-	Body *task.Project
+type projectsOutBody struct {
+	Projects []service.ProjectView `json:"projects"`
 }
 
-type projectsOut struct {
-	Body struct {
-		Projects []service.ProjectView `json:"projects"`
-	}
+type findingsOutBody struct {
+	Findings []task.Finding `json:"findings"`
 }
 
-type findingsOut struct {
-	Body struct {
-		Findings []task.Finding `json:"findings"`
-	}
-}
-
-func projectAnswer(p *task.Project, err error) (*projectOut, error) {
-	return &projectOut{p}, err
-}
-
-func (s *Server) apiProjects(ctx context.Context, _ *struct{}) (*projectsOut, error) {
+func (s *Server) apiProjects(ctx context.Context, _ *struct{}) (projectsOutBody, error) {
 	list, err := s.svc.Projects(ctx, actorIn(ctx))
-	out := &projectsOut{}
-	out.Body.Projects = list
-	return out, err
+	return projectsOutBody{list}, err
 }
 
-func (s *Server) apiProject(ctx context.Context, in *ProjectPath) (*projectOut, error) {
-	return projectAnswer(s.svc.Project(ctx, actorIn(ctx), in.Key))
+func (s *Server) apiProject(ctx context.Context, in *ProjectPath) (*task.Project, error) {
+	return s.svc.Project(ctx, actorIn(ctx), in.Key)
 }
 
-func (s *Server) apiCreateProject(ctx context.Context, in *newProjectIn) (*projectOut, error) {
-	return projectAnswer(s.svc.CreateProject(ctx, actorIn(ctx), in.Body.project(in.Body.Key)))
+func (s *Server) apiCreateProject(ctx context.Context, in *newProjectIn) (*task.Project, error) {
+	return s.svc.CreateProject(ctx, actorIn(ctx), in.Body.project(in.Body.Key))
 }
 
-func (s *Server) apiUpdateProject(ctx context.Context, in *projectIn) (*projectOut, error) {
-	return projectAnswer(s.svc.UpdateProject(ctx, actorIn(ctx), in.Body.project(in.Key), in.Body.Version))
+func (s *Server) apiUpdateProject(ctx context.Context, in *projectIn) (*task.Project, error) {
+	return s.svc.UpdateProject(ctx, actorIn(ctx), in.Body.project(in.Key), in.Body.Version)
 }
 
-func (s *Server) apiExamineProject(ctx context.Context, in *ProjectPath) (*findingsOut, error) {
+func (s *Server) apiExamineProject(ctx context.Context, in *ProjectPath) (findingsOutBody, error) {
 	p, err := s.svc.Project(ctx, actorIn(ctx), in.Key)
 	if err != nil {
-		return nil, err
+		return findingsOutBody{}, err
 	}
-	out := &findingsOut{}
-	out.Body.Findings, err = s.svc.ExamineProject(ctx, actorIn(ctx), *p)
-	return out, err
+	list, err := s.svc.ExamineProject(ctx, actorIn(ctx), *p)
+	return findingsOutBody{list}, err
 }
 
 type mergesIn struct {
@@ -138,16 +123,12 @@ type mergesIn struct {
 	Limit   int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"page size of the ended merges"`
 }
 
-type mergesOut struct {
-	Body struct {
-		Queue []*task.MergeEntry `json:"queue" doc:"in queue order"`
-		Ended []*task.MergeEntry `json:"ended" doc:"newest first"`
-	}
+type mergesOutBody struct {
+	Queue []*task.MergeEntry `json:"queue" doc:"in queue order"`
+	Ended []*task.MergeEntry `json:"ended" doc:"newest first"`
 }
 
-func (s *Server) apiMerges(ctx context.Context, in *mergesIn) (*mergesOut, error) {
-	out := &mergesOut{}
-	var err error
-	out.Body.Queue, out.Body.Ended, err = s.svc.ProjectMerges(ctx, actorIn(ctx), in.Project, in.Before.ID, in.Limit)
-	return out, err
+func (s *Server) apiMerges(ctx context.Context, in *mergesIn) (mergesOutBody, error) {
+	queue, ended, err := s.svc.ProjectMerges(ctx, actorIn(ctx), in.Project, in.Before.ID, in.Limit)
+	return mergesOutBody{queue, ended}, err
 }

@@ -45,8 +45,6 @@ func (signupOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	return nullable(s, "task")
 }
 
-type signupOut struct{ Body signupOutBody }
-
 type finishIn struct {
 	AgentPath
 	Body struct {
@@ -68,8 +66,6 @@ func (finishOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Sche
 	return nullable(s, "task")
 }
 
-type finishOut struct{ Body finishOutBody }
-
 type reassignIn struct {
 	AgentPath
 	Body struct {
@@ -79,76 +75,70 @@ type reassignIn struct {
 	}
 }
 
-type reassignedOut struct {
-	Body struct {
-		Tasks []*task.Task `json:"tasks"`
-	}
+type reassignedOutBody struct {
+	Tasks []*task.Task `json:"tasks"`
 }
 
-func (s *Server) apiQueue(ctx context.Context, in *queueIn) (*pageOut, error) {
+func (s *Server) apiQueue(ctx context.Context, in *queueIn) (pageOutBody, error) {
 	p, err := s.svc.Queue(ctx, actorIn(ctx), in.ID, in.Full, in.Limit, in.After)
 	return pageAnswer(ctx, p, err)
 }
 
-func (s *Server) apiSignup(ctx context.Context, in *signupIn) (*signupOut, error) {
-	b, out := in.body(), &signupOut{}
+func (s *Server) apiSignup(ctx context.Context, in *signupIn) (out signupOutBody, err error) {
+	b := in.body()
 	if b.MaxConcurrent > 0 {
 		if b.Count > 0 || b.WaitSeconds > 0 {
-			return nil, task.FieldErrorf("maxConcurrent", "goes with neither count nor waitSeconds; leave them out")
+			return out, task.FieldErrorf("maxConcurrent", "goes with neither count nor waitSeconds; leave them out")
 		}
 		auto, err := s.svc.AutoSignup(ctx, actorIn(ctx), in.ID, b.MaxConcurrent)
 		auto.Tasks = task.FitTasks(auto.Tasks, listBytes)
-		out.Body.Tasks, out.Body.Held = &auto.Tasks, &auto.Held
+		out.Tasks, out.Held = &auto.Tasks, &auto.Held
 		return out, err
 	}
 	count, wait := b.Count, seconds(b.WaitSeconds)
 	s.extendDeadlines(ctx, wait)
 	list, err := s.svc.SignupWait(ctx, actorIn(ctx), in.ID, max(1, count), wait)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if len(list) == 0 {
 		claimed, err := s.svc.Held(ctx, actorIn(ctx), in.ID)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		if len(claimed) > 0 {
-			out.Body.Held = &claimed
+			out.Held = &claimed
 		}
 	}
 	if count > 0 {
 		list = task.FitTasks(list, listBytes)
-		out.Body.Tasks = &list
+		out.Tasks = &list
 		return out, nil
 	}
 	var first *task.Task
 	if len(list) > 0 {
 		first = list[0]
 	}
-	out.Body.Task = &first
+	out.Task = &first
 	return out, nil
 }
 
-func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (*finishOut, error) {
+func (s *Server) apiCompleteAndSignup(ctx context.Context, in *finishIn) (finishOutBody, error) {
 	b := in.Body
 	s.extendDeadlines(ctx, task.MaxWait) // checks may run
 	done, err := s.svc.CompleteAndSignup(ctx, actorIn(ctx), in.ID, task.ID(b.TaskID), b.Summary, b.Claim)
 	if err != nil {
-		return nil, err
+		return finishOutBody{}, err
 	}
-	out := &finishOut{}
-	out.Body.Completed, out.Body.Task, out.Body.Paused = done.Completed.Fitted(listBytes/2), done.Task, done.Paused
-	out.Body.Held = done.Held
+	out := finishOutBody{Completed: done.Completed.Fitted(listBytes / 2), Paused: done.Paused, Held: done.Held}
 	if done.Task != nil {
-		out.Body.Task = done.Task.Fitted(listBytes / 2)
+		out.Task = done.Task.Fitted(listBytes / 2)
 	}
 	return out, nil
 }
 
-func (s *Server) apiReassign(ctx context.Context, in *reassignIn) (*reassignedOut, error) {
+func (s *Server) apiReassign(ctx context.Context, in *reassignIn) (reassignedOutBody, error) {
 	b := in.Body
 	list, err := s.svc.Reassign(ctx, actorIn(ctx), in.ID, ids(b.TaskIDs), b.NewAgent, b.Comment)
-	out := &reassignedOut{}
-	out.Body.Tasks = task.FitTasks(list, listBytes)
-	return out, err
+	return reassignedOutBody{task.FitTasks(list, listBytes)}, err
 }

@@ -12,26 +12,17 @@ type ResultPath struct {
 	Number int `path:"number" minimum:"1" doc:"number of the result; the first one of a task is 1"`
 }
 
-type resultsOut struct {
-	Body struct {
-		Results []*task.Result `json:"results" doc:"newest first, at most 100"`
-	}
+type resultsOutBody struct {
+	Results []*task.Result `json:"results" doc:"newest first, at most 100"`
 }
 
-type resultOut struct {
-	Body *task.Result
-}
-
-func (s *Server) apiResults(ctx context.Context, in *TaskPath) (*resultsOut, error) {
+func (s *Server) apiResults(ctx context.Context, in *TaskPath) (resultsOutBody, error) {
 	list, err := s.svc.Results(ctx, actorIn(ctx), in.ID.ID)
-	out := &resultsOut{}
-	out.Body.Results = list
-	return out, err
+	return resultsOutBody{list}, err
 }
 
-func (s *Server) apiResult(ctx context.Context, in *ResultPath) (*resultOut, error) {
-	r, err := s.svc.Result(ctx, actorIn(ctx), in.ID.ID, in.Number)
-	return &resultOut{r}, err
+func (s *Server) apiResult(ctx context.Context, in *ResultPath) (*task.Result, error) {
+	return s.svc.Result(ctx, actorIn(ctx), in.ID.ID, in.Number)
 }
 
 type resultDiffIn struct {
@@ -48,27 +39,23 @@ type resultFile struct {
 	Hunks string `json:"hunks,omitempty" doc:"hunks of a unified diff, at most 64 KiB"`
 }
 
-type resultDiffOut struct {
-	Body struct {
-		Files []resultFile `json:"files" doc:"by path, at most 1000"`
-		Total int          `json:"total" doc:"number of all changed files"`
-	}
+type resultDiffOutBody struct {
+	Files []resultFile `json:"files" doc:"by path, at most 1000"`
+	Total int          `json:"total" doc:"number of all changed files"`
 }
 
-func (s *Server) apiResultDiff(ctx context.Context, in *resultDiffIn) (*resultDiffOut, error) {
-	out := &resultDiffOut{}
+func (s *Server) apiResultDiff(ctx context.Context, in *resultDiffIn) (out resultDiffOutBody, err error) {
 	if in.Path != "" {
 		f, err := s.svc.ResultDiff(ctx, actorIn(ctx), in.ID.ID, in.Number, in.Since, in.Path, in.Lines)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		out.Body.Files, out.Body.Total = []resultFile{{*f, f.Diff}}, 1
-		return out, nil
+		return resultDiffOutBody{[]resultFile{{*f, f.Diff}}, 1}, nil
 	}
 	list, total, err := s.svc.ResultFiles(ctx, actorIn(ctx), in.ID.ID, in.Number, in.Since)
-	out.Body.Files, out.Body.Total = make([]resultFile, len(list)), total
+	out.Files, out.Total = make([]resultFile, len(list)), total
 	for i, f := range list {
-		out.Body.Files[i].FileChange = f
+		out.Files[i].FileChange = f
 	}
 	return out, err
 }
@@ -89,21 +76,17 @@ func (s *Server) apiRequestChanges(ctx context.Context, in *voteIn) (*taskOut, e
 	return taskAnswer(s.svc.RequestChanges(ctx, actorIn(ctx), in.ID.ID, in.Number, in.Body.Digest, in.Body.Text))
 }
 
-type checkRunsOut struct {
-	Body struct {
-		InForce []task.InForce  `json:"inForce" doc:"what the server checks before the task is done"`
-		Policy  task.Accept     `json:"policy" doc:"who must accept its result"`
-		Checks  []task.CheckRun `json:"checks" doc:"newest first, at most 100, without logs"`
-	}
+type checkRunsOutBody struct {
+	InForce []task.InForce  `json:"inForce" doc:"what the server checks before the task is done"`
+	Policy  task.Accept     `json:"policy" doc:"who must accept its result"`
+	Checks  []task.CheckRun `json:"checks" doc:"newest first, at most 100, without logs"`
 }
 
-func (s *Server) apiCheckRuns(ctx context.Context, in *TaskPath) (*checkRunsOut, error) {
-	out := &checkRunsOut{}
-	var err error
-	if out.Body.Checks, err = s.svc.CheckRuns(ctx, actorIn(ctx), in.ID.ID); err != nil {
-		return nil, err
+func (s *Server) apiCheckRuns(ctx context.Context, in *TaskPath) (out checkRunsOutBody, err error) {
+	if out.Checks, err = s.svc.CheckRuns(ctx, actorIn(ctx), in.ID.ID); err != nil {
+		return out, err
 	}
-	out.Body.InForce, out.Body.Policy, err = s.svc.ChecksInForce(ctx, actorIn(ctx), in.ID.ID)
+	out.InForce, out.Policy, err = s.svc.ChecksInForce(ctx, actorIn(ctx), in.ID.ID)
 	return out, err
 }
 
@@ -113,10 +96,9 @@ type runCheckIn struct {
 	optional[emptyBody]
 }
 
-func (s *Server) apiRunCheck(ctx context.Context, in *runCheckIn) (*checkRunOut, error) {
+func (s *Server) apiRunCheck(ctx context.Context, in *runCheckIn) (task.CheckRun, error) {
 	s.extendDeadlines(ctx, task.MaxWait)
-	c, err := s.svc.RunCheck(ctx, actorIn(ctx), in.ID.ID, in.Name)
-	return &checkRunOut{c}, err
+	return s.svc.RunCheck(ctx, actorIn(ctx), in.ID.ID, in.Name)
 }
 
 // CheckRunPath is an execution of a check in the path.
@@ -125,26 +107,17 @@ type CheckRunPath struct {
 	Check pathID `path:"check"`
 }
 
-type checkRunOut struct {
-	Body task.CheckRun
+func (s *Server) apiCheckRun(ctx context.Context, in *CheckRunPath) (task.CheckRun, error) {
+	return s.svc.CheckRun(ctx, actorIn(ctx), in.ID.ID, in.Check.ID)
 }
 
-func (s *Server) apiCheckRun(ctx context.Context, in *CheckRunPath) (*checkRunOut, error) {
-	c, err := s.svc.CheckRun(ctx, actorIn(ctx), in.ID.ID, in.Check.ID)
-	return &checkRunOut{c}, err
+type reviewCommentsOutBody struct {
+	Comments []task.ReviewComment `json:"comments" doc:"oldest first: all comments that were sent, and your own drafts"`
 }
 
-type reviewCommentsOut struct {
-	Body struct {
-		Comments []task.ReviewComment `json:"comments" doc:"oldest first: all comments that were sent, and your own drafts"`
-	}
-}
-
-func (s *Server) apiReviewComments(ctx context.Context, in *TaskPath) (*reviewCommentsOut, error) {
+func (s *Server) apiReviewComments(ctx context.Context, in *TaskPath) (reviewCommentsOutBody, error) {
 	list, err := s.svc.ReviewComments(ctx, actorIn(ctx), in.ID.ID)
-	out := &reviewCommentsOut{}
-	out.Body.Comments = list
-	return out, err
+	return reviewCommentsOutBody{list}, err
 }
 
 type draftIn struct {
@@ -159,15 +132,10 @@ type draftIn struct {
 	}
 }
 
-type reviewCommentOut struct {
-	Body task.ReviewComment
-}
-
-func (s *Server) apiDraftComment(ctx context.Context, in *draftIn) (*reviewCommentOut, error) {
+func (s *Server) apiDraftComment(ctx context.Context, in *draftIn) (task.ReviewComment, error) {
 	b := in.Body
-	c, err := s.svc.DraftComment(ctx, actorIn(ctx), in.ID.ID, 0,
+	return s.svc.DraftComment(ctx, actorIn(ctx), in.ID.ID, 0,
 		task.ReviewComment{Path: b.Path, Side: b.Side, Line: b.Line, EndLine: b.EndLine, Excerpt: b.Excerpt, Text: b.Text})
-	return &reviewCommentOut{c}, err
 }
 
 // ReviewCommentPath is a comment on a result in the path.
@@ -189,17 +157,13 @@ func (s *Server) apiEditDraft(ctx context.Context, in *editDraftIn) (*emptyOut, 
 	return &emptyOut{}, s.svc.EditDraft(ctx, actorIn(ctx), in.ID.ID, in.Comment.ID, in.Body.Text)
 }
 
-type submittedOut struct {
-	Body struct {
-		Submitted int `json:"submitted"`
-	}
+type submittedOutBody struct {
+	Submitted int `json:"submitted"`
 }
 
-func (s *Server) apiSubmitComments(ctx context.Context, in *bareIn) (*submittedOut, error) {
+func (s *Server) apiSubmitComments(ctx context.Context, in *bareIn) (submittedOutBody, error) {
 	n, err := s.svc.SubmitComments(ctx, actorIn(ctx), in.ID.ID)
-	out := &submittedOut{}
-	out.Body.Submitted = n
-	return out, err
+	return submittedOutBody{n}, err
 }
 
 type replyReviewIn struct {
@@ -210,7 +174,6 @@ type replyReviewIn struct {
 	}
 }
 
-func (s *Server) apiReplyReview(ctx context.Context, in *replyReviewIn) (*reviewCommentOut, error) {
-	c, err := s.svc.ReplyReview(ctx, actorIn(ctx), in.ID.ID, in.Comment.ID, in.Body.State, in.Body.Text)
-	return &reviewCommentOut{c}, err
+func (s *Server) apiReplyReview(ctx context.Context, in *replyReviewIn) (task.ReviewComment, error) {
+	return s.svc.ReplyReview(ctx, actorIn(ctx), in.ID.ID, in.Comment.ID, in.Body.State, in.Body.Text)
 }

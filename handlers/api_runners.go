@@ -6,19 +6,15 @@ import (
 	"taskyard/task"
 )
 
-type runnersOut struct {
-	Body struct {
-		Runners []task.RunnerInfo `json:"runners" doc:"by name; builtin is available without configuration"`
-	}
+type runnersOutBody struct {
+	Runners []task.RunnerInfo `json:"runners" doc:"by name; builtin is available without configuration"`
 }
 
-func (s *Server) apiRunners(ctx context.Context, _ *struct{}) (*runnersOut, error) {
-	out := &runnersOut{}
-	out.Body.Runners = s.runners(actorIn(ctx))
-	return out, nil
+func (s *Server) apiRunners(ctx context.Context, _ *struct{}) (runnersOutBody, error) {
+	return runnersOutBody{s.runners(actorIn(ctx))}, nil
 }
 
-func (s *Server) apiProbeRunners(ctx context.Context, in *struct{}) (*runnersOut, error) {
+func (s *Server) apiProbeRunners(ctx context.Context, in *struct{}) (runnersOutBody, error) {
 	if s.opt.Runners != nil {
 		s.opt.Runners.Refresh()
 	}

@@ -31,12 +31,10 @@ type taskRunsIn struct {
 	RunsPage
 }
 
-type runsOut struct {
-	Body struct {
-		Runs []*task.Run `json:"runs"`
-		Next string      `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		CutMark
-	}
+type runsOutBody struct {
+	Runs []*task.Run `json:"runs"`
+	Next string      `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	CutMark
 }
 
 // shownRun is a run with the details that a reviewer needs.
@@ -48,17 +46,13 @@ type shownRun struct {
 	WorkAnswer
 }
 
-type runOut struct {
-	Body shownRun
-}
-
-func runAnswer(r *task.Run, err error) (*runOut, error) {
+func runAnswer(r *task.Run, err error) (shownRun, error) {
 	if err != nil {
-		return nil, err
+		return shownRun{}, err
 	}
-	out := &runOut{Body: shownRun{Run: *r}}
+	out := shownRun{Run: *r}
 	if r.Phase == task.PhaseApproval {
-		out.Body.Spec = r.Spec
+		out.Spec = r.Spec
 	}
 	return out, nil
 }
@@ -109,10 +103,6 @@ type runTextIn struct {
 	}
 }
 
-type runMessageOut struct {
-	Body task.RunMessage
-}
-
 type cancelRunIn struct {
 	RunPath
 	optional[reasonBody]
@@ -123,79 +113,78 @@ type retryIn struct {
 	optional[emptyBody]
 }
 
-func (s *Server) apiRuns(ctx context.Context, in *runsIn) (*runsOut, error) {
+func (s *Server) apiRuns(ctx context.Context, in *runsIn) (runsOutBody, error) {
 	return s.runsAnswer(ctx, task.RunFilter{Status: in.Status, Agent: in.Agent, TaskID: in.Task.ID, Limit: in.Limit, Before: in.Before.ID})
 }
 
-func (s *Server) apiRun(ctx context.Context, in *RunPath) (*runOut, error) {
+func (s *Server) apiRun(ctx context.Context, in *RunPath) (shownRun, error) {
 	out, err := runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
-	if err == nil && out.Body.Spec != nil {
-		out.Body.Enforced = s.enforcement(out.Body.Spec)
+	if err != nil {
+		return out, err
 	}
-	if err == nil {
-		out.Body.Messages, err = s.svc.RunMessages(ctx, actorIn(ctx), in.ID.ID)
+	out.Enforced = s.enforcement(out.Spec)
+	if out.Messages, err = s.svc.RunMessages(ctx, actorIn(ctx), in.ID.ID); err != nil {
+		return out, err
 	}
-	return s.withWork(ctx, out, err)
+	out.WorkAnswer, err = s.workAnswer(ctx, in.ID.ID)
+	return out, err
 }
 
-func (s *Server) apiSendRunMessage(ctx context.Context, in *runTextIn) (*runMessageOut, error) {
+func (s *Server) apiSendRunMessage(ctx context.Context, in *runTextIn) (task.RunMessage, error) {
 	m, err := s.svc.SendRunMessage(ctx, actorIn(ctx), in.ID.ID, in.Body.Text)
 	if err != nil {
-		return nil, err
+		return task.RunMessage{}, err
 	}
-	return &runMessageOut{*m}, nil
+	return *m, nil
 }
 
-func (s *Server) apiTranscript(ctx context.Context, in *transcriptIn) (*messagesOut, error) {
+func (s *Server) apiTranscript(ctx context.Context, in *transcriptIn) (messagesOutBody, error) {
 	list, err := s.svc.Transcript(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 	return messagesAnswer(ctx, list, in.Limit, err)
 }
 
-func (s *Server) apiApproveRun(ctx context.Context, in *approveIn) (*runOut, error) {
+func (s *Server) apiApproveRun(ctx context.Context, in *approveIn) (shownRun, error) {
 	b := in.body()
 	return runAnswer(s.svc.ApproveRun(ctx, actorIn(ctx), in.ID.ID,
 		service.Approve{Scope: b.Scope, Limits: b.Limits, Version: b.Version, Undo: b.window()}))
 }
 
-func (s *Server) apiDenyRun(ctx context.Context, in *denyIn) (*runOut, error) {
+func (s *Server) apiDenyRun(ctx context.Context, in *denyIn) (shownRun, error) {
 	return runAnswer(s.svc.DenyRun(ctx, actorIn(ctx), in.ID.ID, in.Body.Reason, in.Body.window()))
 }
 
-func (s *Server) apiCancelRun(ctx context.Context, in *cancelRunIn) (*runOut, error) {
+func (s *Server) apiCancelRun(ctx context.Context, in *cancelRunIn) (shownRun, error) {
 	return runAnswer(s.svc.CancelRun(ctx, actorIn(ctx), in.ID.ID, in.body().Reason))
 }
 
-func (s *Server) apiRetryRun(ctx context.Context, in *retryIn) (*runOut, error) {
+func (s *Server) apiRetryRun(ctx context.Context, in *retryIn) (shownRun, error) {
 	return runAnswer(s.svc.RetryRun(ctx, actorIn(ctx), in.ID.ID))
 }
 
-func (s *Server) apiTranscriptLine(ctx context.Context, in *lineIn) (*messageOut, error) {
+func (s *Server) apiTranscriptLine(ctx context.Context, in *lineIn) (task.Message, error) {
 	m, err := s.svc.TranscriptLine(ctx, actorIn(ctx), in.ID.ID, in.Message.ID)
 	if err != nil {
-		return nil, err
+		return task.Message{}, err
 	}
 	if in.From > len(m.Content) {
-		return nil, task.FieldErrorf("from", "must be at most %d, the bytes of the content", len(m.Content))
+		return task.Message{}, task.FieldErrorf("from", "must be at most %d, the bytes of the content", len(m.Content))
 	}
 	m.Content = m.Content[in.From:]
-	return &messageOut{*m}, nil
+	return *m, nil
 }
 
-func (s *Server) apiUndoDecision(ctx context.Context, in *retryIn) (*runOut, error) {
+func (s *Server) apiUndoDecision(ctx context.Context, in *retryIn) (shownRun, error) {
 	if _, err := s.svc.UndoDecisions(ctx, actorIn(ctx), []task.ID{in.ID.ID}); err != nil {
-		return nil, err
+		return shownRun{}, err
 	}
 	return runAnswer(s.svc.Run(ctx, actorIn(ctx), in.ID.ID))
 }
 
-func (s *Server) apiTaskRuns(ctx context.Context, in *taskRunsIn) (*runsOut, error) {
+func (s *Server) apiTaskRuns(ctx context.Context, in *taskRunsIn) (runsOutBody, error) {
 	return s.runsAnswer(ctx, task.RunFilter{TaskID: in.ID.ID, Limit: in.Limit, Before: in.Before.ID})
 }
 
-func (s *Server) runsAnswer(ctx context.Context, f task.RunFilter) (*runsOut, error) {
+func (s *Server) runsAnswer(ctx context.Context, f task.RunFilter) (runsOutBody, error) {
 	list, err := s.svc.Runs(ctx, actorIn(ctx), f)
-	out := &runsOut{}
-	out.Body.Runs, out.Body.Next = list, nextID(ctx, list, f.Limit, func(r *task.Run) task.ID { return r.ID })
-	out.Body.CutMark = cutMark(ctx)
-	return out, err
+	return runsOutBody{list, nextID(ctx, list, f.Limit, func(r *task.Run) task.ID { return r.ID }), cutMark(ctx)}, err
 }

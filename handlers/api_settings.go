@@ -6,10 +6,8 @@ import (
 	"taskyard/task"
 )
 
-type settingsOut struct {
-	Body struct {
-		Settings []task.Setting `json:"settings" doc:"settings that can be changed while the server is running"`
-	}
+type settingsOutBody struct {
+	Settings []task.Setting `json:"settings" doc:"settings that can be changed while the server is running"`
 }
 
 type settingsIn struct {
@@ -19,24 +17,22 @@ type settingsIn struct {
 	}
 }
 
-func settingsAnswer(list []task.Setting, err error) (*settingsOut, error) {
-	out := &settingsOut{}
-	out.Body.Settings = list
-	return out, err
+func settingsAnswer(list []task.Setting, err error) (settingsOutBody, error) {
+	return settingsOutBody{list}, err
 }
 
-func (s *Server) apiSettings(ctx context.Context, _ *struct{}) (*settingsOut, error) {
+func (s *Server) apiSettings(ctx context.Context, _ *struct{}) (settingsOutBody, error) {
 	return settingsAnswer(s.svc.Settings(ctx, actorIn(ctx)))
 }
 
-func (s *Server) apiChangeSettings(ctx context.Context, in *settingsIn) (*settingsOut, error) {
+func (s *Server) apiChangeSettings(ctx context.Context, in *settingsIn) (settingsOutBody, error) {
 	values := map[string]*string{}
 	for key, v := range in.Body.Set {
 		values[key] = &v
 	}
 	for _, key := range in.Body.Reset {
 		if _, twice := values[key]; twice {
-			return nil, task.FieldErrorf(key, "is in set and in reset: leave one out")
+			return settingsOutBody{}, task.FieldErrorf(key, "is in set and in reset: leave one out")
 		}
 		values[key] = nil
 	}

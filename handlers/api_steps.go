@@ -53,13 +53,8 @@ type resourceIn struct {
 	Body resourceBody
 }
 
-type stepOut struct {
-	Body task.Step
-}
-
-func (s *Server) apiStep(ctx context.Context, in *IndexPath) (*stepOut, error) {
-	st, err := s.svc.Step(ctx, actorIn(ctx), in.ID.ID, in.Index)
-	return &stepOut{st}, err
+func (s *Server) apiStep(ctx context.Context, in *IndexPath) (task.Step, error) {
+	return s.svc.Step(ctx, actorIn(ctx), in.ID.ID, in.Index)
 }
 
 func (s *Server) apiReplaceSteps(ctx context.Context, in *stepsIn) (*taskOut, error) {

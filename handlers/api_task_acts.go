@@ -20,17 +20,13 @@ type claimBody struct {
 	Claim int64 `json:"claim,omitempty" minimum:"1" doc:"id of the claim that the caller holds"`
 }
 
-type canceledOut struct {
-	Body struct {
-		Task     *task.Task `json:"task"`
-		Canceled []task.ID  `json:"canceled" doc:"all tasks that were canceled, the requested one first"`
-	}
+type canceledOutBody struct {
+	Task     *task.Task `json:"task"`
+	Canceled []task.ID  `json:"canceled" doc:"all tasks that were canceled, the requested one first"`
 }
 
-type runAnswerOut struct {
-	Body struct {
-		Run *task.Run `json:"run"`
-	}
+type runAnswerOutBody struct {
+	Run *task.Run `json:"run"`
 }
 
 type moveIn struct {
@@ -43,10 +39,8 @@ type moveIn struct {
 	}
 }
 
-type movedOut struct {
-	Body struct {
-		Task *task.Task `json:"task"`
-	}
+type movedOutBody struct {
+	Task *task.Task `json:"task"`
 }
 
 type completeIn struct {
@@ -82,25 +76,19 @@ func (s *Server) apiHeartbeat(ctx context.Context, in *claimIn) (*taskOut, error
 	return taskAnswer(s.svc.Heartbeat(ctx, actorIn(ctx), in.ID.ID, in.body().Claim))
 }
 
-func (s *Server) apiCancelTask(ctx context.Context, in *reasonIn) (*canceledOut, error) {
+func (s *Server) apiCancelTask(ctx context.Context, in *reasonIn) (canceledOutBody, error) {
 	c, err := s.svc.CancelTask(ctx, actorIn(ctx), in.ID.ID, in.body().Reason)
-	out := &canceledOut{}
-	out.Body.Task, out.Body.Canceled = c.Task, c.Canceled
-	return out, err
+	return canceledOutBody(c), err
 }
 
-func (s *Server) apiRunTask(ctx context.Context, in *bareIn) (*runAnswerOut, error) {
+func (s *Server) apiRunTask(ctx context.Context, in *bareIn) (runAnswerOutBody, error) {
 	r, err := s.svc.RunNow(ctx, actorIn(ctx), in.ID.ID)
-	out := &runAnswerOut{}
-	out.Body.Run = r
-	return out, err
+	return runAnswerOutBody{r}, err
 }
 
-func (s *Server) apiMoveTask(ctx context.Context, in *moveIn) (*movedOut, error) {
+func (s *Server) apiMoveTask(ctx context.Context, in *moveIn) (movedOutBody, error) {
 	b := in.Body
 	t, err := s.svc.MoveTask(ctx, actorIn(ctx),
 		service.Move{TaskID: in.ID.ID, CurrentAgent: b.CurrentAgent, NewAgent: b.NewAgent, Comment: b.Comment, Claim: b.Claim})
-	out := &movedOut{}
-	out.Body.Task = t
-	return out, err
+	return movedOutBody{t}, err
 }

@@ -70,46 +70,37 @@ type agentLine struct {
 	Working int              `json:"working" doc:"active tasks with a live claim"`
 }
 
-type tasksOut struct {
-	Body struct {
-		Tasks    []*task.Task `json:"tasks"`
-		Agents   []agentLine  `json:"agents"`
-		InFlight []task.ID    `json:"inFlight" doc:"tasks with a queued or running run"`
-		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		CutMark
-	}
+type tasksOutBody struct {
+	Tasks    []*task.Task `json:"tasks"`
+	Agents   []agentLine  `json:"agents"`
+	InFlight []task.ID    `json:"inFlight" doc:"tasks with a queued or running run"`
+	Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	CutMark
 }
 
-func (s *Server) apiTasks(ctx context.Context, in *listTasksIn) (*tasksOut, error) {
+func (s *Server) apiTasks(ctx context.Context, in *listTasksIn) (out tasksOutBody, err error) {
 	a := actorIn(ctx)
 	p, err := s.svc.OpenTasks(ctx, a, task.TaskFilter{
 		Owner: in.Owner, Status: in.Status, WorkStatus: in.WorkStatus, Query: in.Query, Parent: in.Parent.ID,
 		Label: in.Label, Project: in.Project, Limit: in.Limit, After: in.After, Full: in.Full,
 	})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	cut := cutMark(ctx)
+	out.Tasks, out.Next, out.CutMark = p.Tasks, p.Next, cutMark(ctx)
 	o, err := s.svc.Overview(ctx, a)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	inFlight, err := s.svc.InFlight(ctx, a)
-	if err != nil {
-		return nil, err
+	if out.InFlight, err = s.svc.InFlight(ctx, a); err != nil {
+		return out, err
 	}
 	agents, err := s.svc.Agents(a)
-	if err != nil {
-		return nil, err
-	}
-	out := &tasksOut{}
-	out.Body.CutMark = cut
-	out.Body.Tasks, out.Body.InFlight, out.Body.Next = p.Tasks, inFlight, p.Next
 	for _, def := range agents {
 		l := o.Loads[def.ID]
-		out.Body.Agents = append(out.Body.Agents, agentLine{def.ID, def.Status, l.Queued, l.Working})
+		out.Agents = append(out.Agents, agentLine{def.ID, def.Status, l.Queued, l.Working})
 	}
-	return out, nil
+	return out, err
 }
 
 type historyIn struct {
@@ -125,23 +116,18 @@ type historyIn struct {
 	Before    string      `query:"before" doc:"next of the previous page"`
 }
 
-type pageOut struct {
-	Body struct {
-		Tasks    []*task.Task `json:"tasks"`
-		Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		Indexing int          `json:"indexing,omitzero" doc:"percentage of the history that is indexed for search; absent when all of it is"`
-		CutMark
-	}
+type pageOutBody struct {
+	Tasks    []*task.Task `json:"tasks"`
+	Next     string       `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	Indexing int          `json:"indexing,omitzero" doc:"percentage of the history that is indexed for search; absent when all of it is"`
+	CutMark
 }
 
-func pageAnswer(ctx context.Context, p service.Page, err error) (*pageOut, error) {
-	out := &pageOut{}
-	out.Body.CutMark = cutMark(ctx)
-	out.Body.Tasks, out.Body.Next, out.Body.Indexing = p.Tasks, p.Next, p.Indexing
-	return out, err
+func pageAnswer(ctx context.Context, p service.Page, err error) (pageOutBody, error) {
+	return pageOutBody{p.Tasks, p.Next, p.Indexing, cutMark(ctx)}, err
 }
 
-func (s *Server) apiHistory(ctx context.Context, in *historyIn) (*pageOut, error) {
+func (s *Server) apiHistory(ctx context.Context, in *historyIn) (pageOutBody, error) {
 	p, err := s.svc.History(ctx, actorIn(ctx), task.HistoryFilter{
 		Owner: in.Owner, CreatedBy: in.CreatedBy, Label: in.Label, Project: in.Project, Status: in.Status, Query: in.Query,
 		From: in.From.Time, To: in.To.Time, Limit: in.Limit, Before: in.Before,

@@ -37,71 +37,54 @@ type notifyIn struct {
 	}
 }
 
-type messageOut struct {
-	Body task.Message
+type commentsOutBody struct {
+	Comments []task.Comment `json:"comments"`
+	Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	CutMark
 }
 
-func messageAnswer(m task.Message, err error) (*messageOut, error) {
-	return &messageOut{m}, err
+type messagesOutBody struct {
+	Messages []task.Message `json:"messages"`
+	Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
+	CutMark
 }
 
-type commentsOut struct {
-	Body struct {
-		Comments []task.Comment `json:"comments"`
-		Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		CutMark
-	}
-}
-
-type messagesOut struct {
-	Body struct {
-		Messages []task.Message `json:"messages"`
-		Next     string         `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
-		CutMark
-	}
-}
-
-func messagesAnswer(ctx context.Context, list []task.Message, limit int, err error) (*messagesOut, error) {
-	out := &messagesOut{}
-	out.Body.Messages, out.Body.Next = list, nextID(ctx, list, limit, messageID)
-	out.Body.CutMark = cutMark(ctx)
-	return out, err
+func messagesAnswer(ctx context.Context, list []task.Message, limit int, err error) (messagesOutBody, error) {
+	return messagesOutBody{list, nextID(ctx, list, limit, messageID), cutMark(ctx)}, err
 }
 
 func messageID(m task.Message) task.ID { return m.ID }
 
-func (s *Server) apiComment(ctx context.Context, in *contentIn) (*messageOut, error) {
-	return messageAnswer(s.svc.Comment(ctx, actorIn(ctx), in.ID.ID, in.Body.Content))
+func (s *Server) apiComment(ctx context.Context, in *contentIn) (task.Message, error) {
+	return s.svc.Comment(ctx, actorIn(ctx), in.ID.ID, in.Body.Content)
 }
 
-func (s *Server) apiNotify(ctx context.Context, in *notifyIn) (*messageOut, error) {
+func (s *Server) apiNotify(ctx context.Context, in *notifyIn) (task.Message, error) {
 	b := in.Body
 	if b.NeedsReply {
-		return messageAnswer(s.svc.Ask(ctx, actorIn(ctx), in.ID.ID, b.Message, b.KeepClaim))
+		return s.svc.Ask(ctx, actorIn(ctx), in.ID.ID, b.Message, b.KeepClaim)
 	}
-	return messageAnswer(s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, b.Message))
+	return s.svc.Notify(ctx, actorIn(ctx), in.ID.ID, b.Message)
 }
 
-func (s *Server) apiReply(ctx context.Context, in *replyIn) (*messageOut, error) {
-	return messageAnswer(s.svc.ReplyTo(ctx, actorIn(ctx), in.ID.ID, task.ID(in.Body.QuestionID), in.Body.Content))
+func (s *Server) apiReply(ctx context.Context, in *replyIn) (task.Message, error) {
+	return s.svc.ReplyTo(ctx, actorIn(ctx), in.ID.ID, task.ID(in.Body.QuestionID), in.Body.Content)
 }
 
-func (s *Server) apiThread(ctx context.Context, in *afterIn) (*messagesOut, error) {
+func (s *Server) apiThread(ctx context.Context, in *afterIn) (messagesOutBody, error) {
 	list, err := s.svc.Thread(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
 	return messagesAnswer(ctx, list, in.Limit, err)
 }
 
-func (s *Server) apiTaskEvents(ctx context.Context, in *afterIn) (*eventsOut, error) {
+func (s *Server) apiTaskEvents(ctx context.Context, in *afterIn) (eventsOutBody, error) {
 	return s.eventsAnswer(ctx, task.EventFilter{TaskID: in.ID.ID, After: in.After.ID, Limit: in.Limit})
 }
 
-func (s *Server) apiComments(ctx context.Context, in *afterIn) (*commentsOut, error) {
+func (s *Server) apiComments(ctx context.Context, in *afterIn) (commentsOutBody, error) {
 	list, err := s.svc.Comments(ctx, actorIn(ctx), in.ID.ID, in.After.ID, in.Limit)
-	out := &commentsOut{}
-	out.Body.Comments = make([]task.Comment, len(list))
+	out := commentsOutBody{make([]task.Comment, len(list)), nextID(ctx, list, in.Limit, messageID), cutMark(ctx)}
 	for i, m := range list {
-		out.Body.Comments[i] = task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt}
+		out.Comments[i] = task.Comment{ID: m.ID, Author: m.Author, Kind: m.Kind, Content: m.Content, CreatedAt: m.CreatedAt}
 	}
-	out.Body.Next, out.Body.CutMark = nextID(ctx, list, in.Limit, messageID), cutMark(ctx)
 	return out, err
 }

@@ -16,13 +16,8 @@ type todoIn struct {
 	}
 }
 
-type todoOut struct {
-	Body task.TodoAnswer
-}
-
-func (s *Server) apiTodo(ctx context.Context, in *todoIn) (*todoOut, error) {
+func (s *Server) apiTodo(ctx context.Context, in *todoIn) (task.TodoAnswer, error) {
 	b := in.Body
-	a, err := s.svc.TodoCall(ctx, actorIn(ctx), in.ID,
+	return s.svc.TodoCall(ctx, actorIn(ctx), in.ID,
 		task.TodoCall{Op: task.TodoOp(b.Operation), Item: b.Item, After: b.After, Limit: b.Limit})
-	return &todoOut{Body: a}, err
 }

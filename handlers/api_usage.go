@@ -12,11 +12,6 @@ type usageIn struct {
 	To   queryTime `query:"to" doc:"default: now; at most 366 days after from"`
 }
 
-type usageOut struct {
-	Body task.UsageReport
-}
-
-func (s *Server) apiUsage(ctx context.Context, in *usageIn) (*usageOut, error) {
-	out, err := s.svc.Usage(ctx, actorIn(ctx), in.By, in.From.Time, in.To.Time)
-	return &usageOut{out}, err
+func (s *Server) apiUsage(ctx context.Context, in *usageIn) (task.UsageReport, error) {
+	return s.svc.Usage(ctx, actorIn(ctx), in.By, in.From.Time, in.To.Time)
 }

@@ -51,16 +51,13 @@ type WorkAnswer struct {
 	Merge      string            `json:"merge,omitempty" doc:"whether its files were merged into the worktree of the run that delegated it, and if not, why"`
 }
 
-// withWork adds the work of a run to the answer about it.
-func (s *Server) withWork(ctx context.Context, out *runOut, err error) (*runOut, error) {
-	if err != nil {
-		return nil, err
+// workAnswer returns the work of a run; it is zero for a run without any.
+func (s *Server) workAnswer(ctx context.Context, run task.ID) (WorkAnswer, error) {
+	w, err := s.svc.Work(ctx, actorIn(ctx), run, false)
+	if err != nil || w == nil {
+		return WorkAnswer{}, err
 	}
-	w, err := s.svc.Work(ctx, actorIn(ctx), out.Body.ID, false)
-	if err == nil && w != nil {
-		out.Body.WorkAnswer = WorkAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder, w.Merge}
-	}
-	return out, err
+	return WorkAnswer{append([]task.FileChange{}, w.Files...), w.Total, w.Note, w.Repository, w.Branch, w.Folder, w.Merge}, nil
 }
 
 type diffOut struct {

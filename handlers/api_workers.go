@@ -31,8 +31,6 @@ func (leaseOutBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schem
 	return nullable(s, "run")
 }
 
-type leaseOut struct{ Body leaseOutBody }
-
 type holdIn struct {
 	RunPath
 	Body task.LeaseRef
@@ -45,10 +43,6 @@ type beatIn struct {
 		WaitSeconds int  `json:"waitSeconds,omitempty" minimum:"0" maximum:"50" doc:"for workers: hold the response this long, or until the run ends or waits changes"`
 		Waits       bool `json:"waits,omitempty" doc:"for workers: the value of waits in the previous response"`
 	}
-}
-
-type beatOut struct {
-	Body task.Beat
 }
 
 type linesIn struct {
@@ -64,10 +58,8 @@ type linesIn struct {
 	}
 }
 
-type linesOut struct {
-	Body struct {
-		Next int64 `json:"next" doc:"number of the next event"`
-	}
+type linesOutBody struct {
+	Next int64 `json:"next" doc:"number of the next event"`
 }
 
 type endIn struct {
@@ -93,44 +85,38 @@ type usageBody struct {
 	CostUSD   float64 `json:"costUsd,omitempty" minimum:"0" maximum:"1000000000"`
 }
 
-type endOut struct {
-	Body struct {
-		OK bool `json:"ok"`
-	}
+type endOutBody struct {
+	OK bool `json:"ok"`
 }
 
 const reportDoc = " For the worker that executes the run, and for the receiver of a webhook " +
 	"with the token of the run. If the lease has expired: 409 `stale_lease`."
 
-func (s *Server) apiLease(ctx context.Context, in *leaseIn) (*leaseOut, error) {
-	b, out := in.body(), &leaseOut{}
+func (s *Server) apiLease(ctx context.Context, in *leaseIn) (leaseOutBody, error) {
+	b := in.body()
 	wait := seconds(b.WaitSeconds)
 	s.extendDeadlines(ctx, wait)
 	run, err := s.svc.LeaseRun(ctx, actorIn(ctx), task.WorkerAsk{
 		Name: b.Name, Labels: b.Labels, Runners: b.Runners, Parent: b.ParentRun, Wait: wait,
 	})
-	out.Body.Run = run
-	return out, err
+	return leaseOutBody{run}, err
 }
 
-func (s *Server) apiReportWorking(ctx context.Context, in *holdIn) (*endOut, error) {
+func (s *Server) apiReportWorking(ctx context.Context, in *holdIn) (endOutBody, error) {
 	return reportAnswer(s.svc.ReportWorking(ctx, actorIn(ctx), in.ID.ID, in.Body))
 }
 
-func reportAnswer(err error) (*endOut, error) {
-	out := &endOut{}
-	out.Body.OK = err == nil
-	return out, err
+func reportAnswer(err error) (endOutBody, error) {
+	return endOutBody{err == nil}, err
 }
 
-func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (*beatOut, error) {
+func (s *Server) apiReportHeartbeat(ctx context.Context, in *beatIn) (task.Beat, error) {
 	wait := seconds(in.Body.WaitSeconds)
 	s.extendDeadlines(ctx, wait)
-	beat, err := s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.LeaseRef, in.Body.Waits, wait)
-	return &beatOut{Body: beat}, err
+	return s.svc.ReportAlive(ctx, actorIn(ctx), in.ID.ID, in.Body.LeaseRef, in.Body.Waits, wait)
 }
 
-func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, error) {
+func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (linesOutBody, error) {
 	var p task.Problems
 	lines := make([]task.Message, len(in.Body.Events))
 	for i, e := range in.Body.Events {
@@ -142,28 +128,26 @@ func (s *Server) apiReportEvents(ctx context.Context, in *linesIn) (*linesOut, e
 		}
 		data, err := json.Marshal(e.Data)
 		if err != nil {
-			return nil, err
+			return linesOutBody{}, err
 		}
 		p.CheckText(at+".data", string(data), task.MaxReportText)
 		lines[i].Data = data
 	}
 	if err := p.Err(); err != nil {
-		return nil, err
+		return linesOutBody{}, err
 	}
 	next, err := s.svc.ReportEvents(ctx, actorIn(ctx), in.ID.ID, in.Body.LeaseRef, in.Body.From, lines)
-	out := &linesOut{}
-	out.Body.Next = next
-	return out, err
+	return linesOutBody{next}, err
 }
 
-func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (*endOut, error) {
+func (s *Server) apiReportEnd(ctx context.Context, in *endIn) (endOutBody, error) {
 	b := in.Body
 	f := service.Finished{
 		Reason: b.Reason, Summary: b.Summary, Artifacts: b.Artifacts, Permanent: b.Permanent, Work: b.Work.work(), After: seconds(b.After),
 		Usage: task.Usage{ToolCalls: b.Usage.ToolCalls, TokensIn: b.Usage.TokensIn, TokensOut: b.Usage.TokensOut, CostUSD: b.Usage.CostUSD},
 	}
 	if err := checkEnd(f); err != nil {
-		return nil, err
+		return endOutBody{}, err
 	}
 	switch {
 	case b.Status == "returned":
