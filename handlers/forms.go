@@ -51,11 +51,16 @@ func backURL(c echo.Context, to string) string {
 	return to
 }
 
-// again shows a form again, with the typed values and the errors. page is the
-// URL from which its live parts are fetched.
-func (s *Server) again(c echo.Context, e *task.Error, page string, fn func(views.Chrome) (templ.Component, error)) error {
+// again shows a form again, with the typed values and the error, if a form can
+// show that; it returns other errors. page is the URL from which its live parts
+// are fetched.
+func (s *Server) again(c echo.Context, err error, page string, fn func(views.Chrome, *task.Error) (templ.Component, error)) error {
+	e, ok := refusal(err)
+	if !ok {
+		return err
+	}
 	setRetry(c, e.Retry)
-	return s.show(c, statuses[e.Kind], page, fn)
+	return s.show(c, statuses[e.Kind], page, func(ch views.Chrome) (templ.Component, error) { return fn(ch, e) })
 }
 
 // show answers a form with a page instead of a redirect. page is the URL from

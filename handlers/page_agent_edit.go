@@ -167,7 +167,7 @@ func (s *Server) agentAgain(c echo.Context, m views.AgentEditModel, err error) e
 	case m.IDProblem == "":
 		m.Error = e.Message
 	}
-	return s.again(c, e, editorPath(&m), func(ch views.Chrome) (templ.Component, error) { return s.editor(c, ch, m) })
+	return s.again(c, e, editorPath(&m), func(ch views.Chrome, _ *task.Error) (templ.Component, error) { return s.editor(c, ch, m) })
 }
 
 // loadConflict adds how the file has changed in the meantime. Saving again then

@@ -97,11 +97,7 @@ func (s *Server) deleteAgent(c echo.Context) error {
 	if err == nil {
 		return s.done(c, views.URL.Agents(), "Deleted %s", id)
 	}
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	return s.again(c, e, views.URL.Agent(id), func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, err, views.URL.Agent(id), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 		m, err := s.agentModel(c, id)
 		m.Error = e.Message
 		return views.AgentPage(ch, m), err

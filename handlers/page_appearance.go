@@ -58,8 +58,8 @@ func (s *Server) setAppearance(c echo.Context) error {
 		Zone: c.FormValue("zone"), Motion: c.FormValue("motion"),
 	}
 	chosen := map[task.Preference]string{task.PrefDensity: f.Density, task.PrefZone: f.Zone, task.PrefMotion: f.Motion}
-	if e, ok := refusal(checkAppearance(f.Theme, chosen)); ok {
-		return s.again(c, e, views.URL.Settings("appearance"), func(ch views.Chrome) (templ.Component, error) {
+	if err := checkAppearance(f.Theme, chosen); err != nil {
+		return s.again(c, err, views.URL.Settings("appearance"), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 			return views.AppearancePage(ch, views.AppearanceModel{Form: f, Browser: cookieZone(c), Errors: ui.FieldErrorsFrom(e)}), nil
 		})
 	}

@@ -51,7 +51,7 @@ func (s *Server) postMove(c echo.Context, t *task.Task) error {
 		return withBack(c, err, backURL(c, views.URL.Task(t.ID)))
 	}
 	m.Errors = renamed(ui.FieldErrorsFrom(e), "newAgent", "to")
-	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome) (p templ.Component, err error) {
+	return s.again(c, e, views.URL.TaskAct(t.ID, "move"), func(ch views.Chrome, _ *task.Error) (p templ.Component, err error) {
 		m.Agents, err = s.agentOptions(c)
 		return views.MovePage(ch, m), err
 	})

@@ -88,7 +88,7 @@ func (s *Server) postBulk(c echo.Context) error {
 	// Nobody can correct a form with more tasks than one action takes.
 	if e, ok := refusal(err); ok && views.KnownBulkAct(m.Act) && len(m.IDs) > 0 && len(m.IDs) <= task.MaxBulk {
 		m.Errors = renamed(ui.FieldErrorsFrom(e), "comment", "text", "summary", "text", "reason", "text", "newAgent", "to")
-		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
+		return s.again(c, e, views.URL.Bulk(), func(ch views.Chrome, _ *task.Error) (templ.Component, error) { return s.bulkAgain(c, ch, m) })
 	}
 	if err != nil {
 		return withBack(c, err, localPath(m.Back))

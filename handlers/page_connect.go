@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"taskyard/service"
+	"taskyard/task"
 	"taskyard/views"
 )
 
@@ -38,11 +39,7 @@ func (s *Server) connectAgent(c echo.Context) error {
 	}
 	fresh, err := s.freshToken(c, service.NewToken{Name: f.Name, Agent: c.Param("id"), Days: tokenDays(c)})
 	if err != nil {
-		e, ok := refusal(err)
-		if !ok {
-			return err
-		}
-		return s.again(c, e, page, func(ch views.Chrome) (templ.Component, error) {
+		return s.again(c, err, page, func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 			return s.connect(c, ch, views.ConnectModel{Form: f, Errors: tokenErrors(c, e)})
 		})
 	}

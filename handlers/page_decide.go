@@ -93,24 +93,20 @@ func (s *Server) nextWaiting(c echo.Context, id task.ID) (string, error) {
 
 // decideAgain shows the review again, with why the decision failed.
 func (s *Server) decideAgain(c echo.Context, id task.ID, err error, form views.DecideForm) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	form.Late = e.Code == task.CodeRunDecided || e.Code == task.CodeRunEnded
-	form.Changed = e.Code == task.CodeRunChanged
-	if form.Late {
-		form.Unsaved = unsavedText(c)
-	}
-	if e.Kind == task.Invalid {
-		form.Errors = ui.FieldErrors{}
-		for _, f := range e.AllFields() {
-			form.Errors[strings.TrimPrefix(f.Field, "limits.")] = f.Message
+	return s.again(c, err, views.URL.Approval(id), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+		form.Late = e.Code == task.CodeRunDecided || e.Code == task.CodeRunEnded
+		form.Changed = e.Code == task.CodeRunChanged
+		if form.Late {
+			form.Unsaved = unsavedText(c)
 		}
-	} else {
-		form.Error = e.Message
-	}
-	return s.again(c, e, views.URL.Approval(id), func(ch views.Chrome) (templ.Component, error) {
+		if e.Kind == task.Invalid {
+			form.Errors = ui.FieldErrors{}
+			for _, f := range e.AllFields() {
+				form.Errors[strings.TrimPrefix(f.Field, "limits.")] = f.Message
+			}
+		} else {
+			form.Error = e.Message
+		}
 		waiting, err := s.waiting(c)
 		if err != nil {
 			return nil, err

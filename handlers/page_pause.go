@@ -27,12 +27,11 @@ func (s *Server) pausePage(c echo.Context, ch views.Chrome) (templ.Component, er
 func (s *Server) postPause(c echo.Context) error {
 	m := views.PauseModel{Agent: c.Param("id"), Reason: text(c, "reason")}
 	_, err := s.svc.Pause(formContext(c), actorFrom(c), m.Agent, m.Reason)
-	if e, ok := refusal(err); ok {
-		m.Errors = renamed(ui.FieldErrorsFrom(e), "agent", "")
-		return s.again(c, e, views.URL.Pause(m.Agent), func(ch views.Chrome) (templ.Component, error) { return views.PausePage(ch, m), nil })
-	}
 	if err != nil {
-		return err
+		return s.again(c, err, views.URL.Pause(m.Agent), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+			m.Errors = renamed(ui.FieldErrorsFrom(e), "agent", "")
+			return views.PausePage(ch, m), nil
+		})
 	}
 	return s.done(c, pausePlace(m.Agent), "Paused %s", pausedName(m.Agent))
 }
@@ -81,15 +80,12 @@ func (s *Server) stopModel(c echo.Context) (m views.StopModel, err error) {
 func (s *Server) postStop(c echo.Context) error {
 	reason := text(c, "reason")
 	out, err := s.svc.StopEverything(formContext(c), actorFrom(c), reason)
-	if e, ok := refusal(err); ok {
-		return s.again(c, e, views.URL.StopEverything(), func(ch views.Chrome) (templ.Component, error) {
+	if err != nil {
+		return s.again(c, err, views.URL.StopEverything(), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 			m, err := s.stopModel(c)
 			m.Reason, m.Errors = reason, ui.FieldErrorsFrom(e)
 			return views.StopPage(ch, m), err
 		})
-	}
-	if err != nil {
-		return err
 	}
 	return s.done(c, views.URL.Scheduler(), "Stopped %s; Taskyard is paused", ui.Count(len(out.Runs), "run", "runs"))
 }

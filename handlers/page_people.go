@@ -31,12 +31,10 @@ func (s *Server) addPerson(c echo.Context) error {
 }
 
 func (s *Server) peopleAgain(c echo.Context, m views.PeopleModel, err error) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	m.Errors = ui.FieldErrorsFrom(e)
-	return s.again(c, e, views.URL.Settings("people"), func(ch views.Chrome) (templ.Component, error) { return s.people(c, ch, m) })
+	return s.again(c, err, views.URL.Settings("people"), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+		m.Errors = ui.FieldErrorsFrom(e)
+		return s.people(c, ch, m)
+	})
 }
 
 func (s *Server) setRole(c echo.Context, id task.ID) error {

@@ -17,11 +17,8 @@ import (
 // title as the person saw it.
 func (s *Server) postPlan(c echo.Context, id task.ID) error {
 	at, message, err := s.plan(c, id, strings.Fields(c.FormValue("act")))
-	if e, ok := refusal(err); ok {
-		return s.taskAgain(c, id, s.withPlanChange(c, id, e), views.TaskEntries{})
-	}
 	if err != nil {
-		return err
+		return s.taskAgain(c, id, s.withPlanChange(c, id, err), views.TaskEntries{})
 	}
 	return s.done(c, views.URL.TaskView(id, views.TaskView{Step: at + 1})+stepAnchor(max(at, 0)), "%s", message)
 }
@@ -67,13 +64,14 @@ func planAct(act []string) (verb string, nums [2]int, seen task.StepSeen, err er
 }
 
 // withPlanChange adds to a conflict who changed the plan.
-func (s *Server) withPlanChange(c echo.Context, id task.ID, e *task.Error) *task.Error {
-	if e.Code != task.CodeStaleVersion {
-		return e
+func (s *Server) withPlanChange(c echo.Context, id task.ID, err error) error {
+	e, ok := knownError(err)
+	if !ok || e.Code != task.CodeStaleVersion {
+		return err
 	}
-	p, err := s.svc.TaskPage(c.Request().Context(), actorFrom(c), id, s.userZone(c))
-	if err != nil {
-		return e
+	p, pageErr := s.svc.TaskPage(c.Request().Context(), actorFrom(c), id, s.userZone(c))
+	if pageErr != nil {
+		return err
 	}
 	conflict := *e
 	conflict.Message = strings.TrimSpace(views.PlanChangedBy(p.Events) + " " + e.Message + ".")

@@ -55,7 +55,7 @@ func (s *Server) decideResult(c echo.Context, id task.ID, form, message string,
 
 // reviewAgain shows the newest result again with why an action failed.
 func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change func(*views.ReviewModel) error) error {
-	return s.again(c, e, views.URL.Review(id, views.ReviewQuery{}), func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, e, views.URL.Review(id, views.ReviewQuery{}), func(ch views.Chrome, _ *task.Error) (templ.Component, error) {
 		m, err := s.review(c, id, views.ReviewQuery{})
 		if err == nil {
 			err = change(&m)
@@ -143,7 +143,7 @@ func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.Re
 		return s.reviewAgain(c, id, e, fill)
 	}
 	q := views.ReviewQuery{Path: d.Path, Side: d.Side, Line: d.Line, Form: d.Line == 0}
-	return s.again(c, e, views.URL.ReviewFile(id, q), func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, e, views.URL.ReviewFile(id, q), func(ch views.Chrome, _ *task.Error) (templ.Component, error) {
 		m, err := s.reviewFile(c, id, q)
 		if err == nil {
 			err = fill(&m)

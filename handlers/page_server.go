@@ -4,6 +4,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"taskyard/task"
 	"taskyard/views"
 	"taskyard/views/ui"
 )
@@ -57,10 +58,8 @@ func (s *Server) setSettings(c echo.Context) error {
 	if err == nil {
 		return s.done(c, views.URL.Settings("server"), "Saved %s; it is in use now", ui.Count(len(values), "setting", "settings"))
 	}
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	m.Errors = ui.FieldErrorsFrom(e)
-	return s.again(c, e, views.URL.Settings("server"), func(ch views.Chrome) (templ.Component, error) { return s.server(c, ch, m) })
+	return s.again(c, err, views.URL.Settings("server"), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+		m.Errors = ui.FieldErrorsFrom(e)
+		return s.server(c, ch, m)
+	})
 }

@@ -39,11 +39,7 @@ func (s *Server) changePassword(c echo.Context) error {
 	if err == nil {
 		return s.done(c, views.URL.Settings(""), "Changed the password; your other sessions have ended")
 	}
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	return s.again(c, e, views.URL.Settings(""), func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, err, views.URL.Settings(""), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 		m, err := s.profile(c)
 		m.Errors = renamed(ui.FieldErrorsFrom(e), "old", "current")
 		return views.ProfilePage(ch, m), err

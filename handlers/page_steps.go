@@ -44,11 +44,8 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 	if tick := c.FormValue("done"); tick != "" {
 		done := tick == "true"
 		_, err := s.svc.EditStep(ctx, a, t.ID, m.Index, task.StepSeen{Title: c.FormValue("seen")}, task.StepPatch{Done: &done})
-		if e, ok := refusal(err); ok {
-			return s.taskAgain(c, t.ID, s.withPlanChange(c, t.ID, e), views.TaskEntries{})
-		}
 		if err != nil {
-			return err
+			return s.taskAgain(c, t.ID, s.withPlanChange(c, t.ID, err), views.TaskEntries{})
 		}
 		return s.done(c, views.URL.Task(t.ID), "Step %d is %s", m.Index+1, doneText(done))
 	}
@@ -64,12 +61,9 @@ func (s *Server) updateStep(c echo.Context, t *task.Task) error {
 
 // answerInlineStep answers the form of a step within the plan.
 func (s *Server) answerInlineStep(c echo.Context, m views.StepModel, err error) error {
-	if e, ok := refusal(err); ok {
-		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: ui.FieldErrors{}}
-		return s.taskAgain(c, m.Task.ID, s.withPlanChange(c, m.Task.ID, e), typed)
-	}
 	if err != nil {
-		return err
+		typed := views.TaskEntries{StepAt: m.Index + 1, StepTitle: m.Title, StepDetails: m.Details, Errors: ui.FieldErrors{}}
+		return s.taskAgain(c, m.Task.ID, s.withPlanChange(c, m.Task.ID, err), typed)
 	}
 	return s.done(c, views.URL.Task(m.Task.ID)+stepAnchor(m.Index), "Saved step %d", m.Index+1)
 }
@@ -112,20 +106,17 @@ func (s *Server) stepDone(c echo.Context, m views.StepModel, err error, message 
 	if err == nil {
 		return s.done(c, views.URL.Task(m.Task.ID), "%s", message)
 	}
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	if e.Kind == task.Conflict { // the form may no longer exist
-		if e = s.withPlanChange(c, m.Task.ID, e); e.Code == task.CodeStaleVersion {
-			e.Message += " What you typed is still there; saving again replaces it."
+	err = s.withPlanChange(c, m.Task.ID, err)
+	return s.again(c, err, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+		if e.Kind == task.Conflict { // the form may no longer exist
+			if e.Code == task.CodeStaleVersion {
+				e.Message += " What you typed is still there; saving again replaces it."
+			}
+			m.Errors, m.SubErrors = ui.FieldErrorsFrom(e), nil
+			if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
+				m.Unsaved = unsavedText(c)
+			}
 		}
-		m.Errors, m.SubErrors = ui.FieldErrorsFrom(e), nil
-		if m.Task.Steps[m.Index].TaskID != 0 && m.Sub.Owner != "" {
-			m.Unsaved = unsavedText(c)
-		}
-	}
-	return s.again(c, e, views.URL.StepEdit(m.Task.ID, m.Index), func(ch views.Chrome) (templ.Component, error) {
 		return views.StepPage(ch, m), nil
 	})
 }

@@ -123,11 +123,8 @@ func (s *Server) subtasks(c echo.Context, id, after task.ID) (list []*task.Task,
 func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entries func(echo.Context) views.TaskEntries) echo.HandlerFunc {
 	return withID(func(c echo.Context, id task.ID) error {
 		message, err := act(c, id)
-		if e, ok := refusal(err); ok {
-			return s.taskAgain(c, id, e, entries(c))
-		}
 		if err != nil {
-			return err
+			return s.taskAgain(c, id, err, entries(c))
 		}
 		anchor, _ := c.Get("anchor").(string)
 		return s.done(c, views.URL.Task(id)+anchor, "%s", message)
@@ -138,8 +135,8 @@ func (s *Server) taskAct(act func(echo.Context, task.ID) (string, error), entrie
 func noEntries(echo.Context) views.TaskEntries { return views.TaskEntries{} }
 
 // taskAgain shows the page of a task again with why an action failed.
-func (s *Server) taskAgain(c echo.Context, id task.ID, e *task.Error, typed views.TaskEntries) error {
-	return s.again(c, e, views.URL.Task(id), func(ch views.Chrome) (templ.Component, error) {
+func (s *Server) taskAgain(c echo.Context, id task.ID, err error, typed views.TaskEntries) error {
+	return s.again(c, err, views.URL.Task(id), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 		m, err := s.taskTyped(c, id, typed)
 		if err != nil {
 			return nil, err

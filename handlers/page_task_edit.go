@@ -64,12 +64,8 @@ func (s *Server) editTask(c echo.Context, t *task.Task) error {
 // editAgain keeps the typed text; after a change by someone else, it says
 // whose, and the next attempt is based on the current version.
 func (s *Server) editAgain(c echo.Context, m views.EditModel, err error) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	m.Errors = ui.FieldErrorsFrom(e)
-	return s.again(c, e, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome) (_ templ.Component, err error) {
+	return s.again(c, err, views.URL.TaskAct(m.Task.ID, "edit"), func(ch views.Chrome, e *task.Error) (_ templ.Component, err error) {
+		m.Errors = ui.FieldErrorsFrom(e)
 		if m.Agents, err = s.agentOptions(c); err != nil {
 			return nil, err
 		}
@@ -102,11 +98,8 @@ func (s *Server) editField(c echo.Context, id task.ID, field string) error {
 	if err == nil {
 		before, after, err = s.patchSeen(c, id, field, c.FormValue("was"), p)
 	}
-	if e, ok := refusal(err); ok {
-		return s.taskAgain(c, id, e, typed)
-	}
 	if err != nil {
-		return err
+		return s.taskAgain(c, id, err, typed)
 	}
 	if c.FormValue("undo") != "" {
 		return s.done(c, views.URL.Task(id), "The %s of #%d is unchanged", field, id)

@@ -34,15 +34,12 @@ func (s *Server) editResource(c echo.Context, id task.ID) error {
 		r.Type = "file"
 	}
 	_, err = s.svc.UpdateResource(formContext(c), actorFrom(c), id, n, c.FormValue("had"), r)
-	if e, ok := refusal(err); ok {
+	if err != nil {
 		typed := views.TaskEntries{Resource: r, ResourceAt: n + 1, Errors: ui.FieldErrors{}}
-		if e.Field == "index" { // there is no form that could show it
+		if e, ok := knownError(err); ok && e.Field == "index" { // there is no form that could show it
 			typed.Errors = nil
 		}
-		return s.taskAgain(c, id, e, typed)
-	}
-	if err != nil {
-		return err
+		return s.taskAgain(c, id, err, typed)
 	}
 	return s.done(c, views.URL.TaskView(id, views.TaskView{Tab: "links"})+"#activity", "Saved the link")
 }

@@ -107,12 +107,11 @@ func (s *Server) createTask(c echo.Context) error {
 		in.BlockedBy = first
 		t, err = s.svc.CreateTask(ctx, actorFrom(c), in)
 	}
-	if e, ok := refusal(err); ok {
-		m.Errors, m.Key = ui.FieldErrorsFrom(e), nextKey(c, e)
-		return s.again(c, e, views.URL.NewTask(""), form)
-	}
 	if err != nil {
-		return err
+		return s.again(c, err, views.URL.NewTask(""), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+			m.Errors, m.Key = ui.FieldErrorsFrom(e), nextKey(c, e)
+			return form(ch)
+		})
 	}
 	return s.done(c, views.URL.Task(t.ID), "Created #%d", t.ID)
 }

@@ -63,11 +63,7 @@ func (s *Server) postTodo(c echo.Context) error {
 }
 
 func (s *Server) todoAgain(c echo.Context, id, entry string, err error) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	return s.again(c, e, views.URL.Agent(id), func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, err, views.URL.Agent(id), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
 		m, err := s.agentModel(c, id)
 		m.Todo.Entry, m.Todo.Problem = entry, e.Message
 		return views.AgentPage(ch, m), err

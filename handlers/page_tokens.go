@@ -82,16 +82,14 @@ func (s *Server) freshToken(c echo.Context, in service.NewToken) (*views.FreshTo
 }
 
 func (s *Server) tokenAgain(c echo.Context, f views.TokenForm, err error) error {
-	e, ok := refusal(err)
-	if !ok {
-		return err
-	}
-	m := views.TokensModel{Form: f, Errors: renamed(tokenErrors(c, e), "own", "")}
-	if f.Scope == "agent" && f.Agent == "" && m.Errors["scope"] != "" {
-		delete(m.Errors, "scope")
-		m.Errors["agent"] = "choose an agent"
-	}
-	return s.again(c, e, views.URL.Settings("tokens"), func(ch views.Chrome) (templ.Component, error) { return s.tokens(c, ch, m) })
+	return s.again(c, err, views.URL.Settings("tokens"), func(ch views.Chrome, e *task.Error) (templ.Component, error) {
+		m := views.TokensModel{Form: f, Errors: renamed(tokenErrors(c, e), "own", "")}
+		if f.Scope == "agent" && f.Agent == "" && m.Errors["scope"] != "" {
+			delete(m.Errors, "scope")
+			m.Errors["agent"] = "choose an agent"
+		}
+		return s.tokens(c, ch, m)
+	})
 }
 
 func (s *Server) revokeToken(c echo.Context, id task.ID) error {

@@ -47,7 +47,7 @@ func (s *Server) saveViewAgain(c echo.Context, e *task.Error, path string) error
 	if u.Path == views.URL.Queues(views.QueueFilter{}) {
 		page = s.queuesPage
 	}
-	return s.again(c, e, path, func(ch views.Chrome) (templ.Component, error) {
+	return s.again(c, e, path, func(ch views.Chrome, _ *task.Error) (templ.Component, error) {
 		ch.NewView = views.NewView{Name: c.FormValue("name"), Problem: ui.FieldErrorsFrom(e)["name"]}
 		return page(c, ch)
 	})
@@ -69,7 +69,7 @@ func listPath(s string) (string, error) {
 func (s *Server) renameView(c echo.Context, id task.ID) error {
 	v, err := s.svc.RenameView(formContext(c), actorFrom(c), id, c.FormValue("name"))
 	if e, ok := refusal(err); ok {
-		return s.again(c, e, views.URL.Views(), func(ch views.Chrome) (templ.Component, error) {
+		return s.again(c, e, views.URL.Views(), func(ch views.Chrome, _ *task.Error) (templ.Component, error) {
 			return views.ViewsPage(ch, views.ViewsModel{Views: ch.Views, Of: id, Name: c.FormValue("name"), Error: e.Message}), nil
 		})
 	}
