@@ -2,40 +2,24 @@ package db
 
 import "taskyard/task"
 
-// WokenTask is a task whose owner was woken lately.
-type WokenTask struct {
-	TaskID       task.ID
-	Title, Owner string
-	Wakes        int
-	LastAt       task.Time
-}
-
 // WokenSince returns the tasks that wakes made runs of since a moment, those
 // with the most of them first.
-func (rx *Rx) WokenSince(since task.Time, limit int) ([]WokenTask, error) {
+func (rx *Rx) WokenSince(since task.Time, limit int) ([]task.WokenTask, error) {
 	rows := rx.query(`SELECT r.task_id, t.title, t.owner, count(*) AS n, max(r.created_at) AS at
  FROM runs r INDEXED BY runs_woken JOIN tasks t ON t.id = r.task_id
  WHERE r.cause IN ('wake', 'follow_up') AND r.created_at > ? GROUP BY r.task_id, t.title, t.owner
  ORDER BY n DESC, at DESC LIMIT ?`, since, limit)
-	return collect(rows, func(r rowScanner) (w WokenTask, err error) {
+	return collect(rows, func(r rowScanner) (w task.WokenTask, err error) {
 		return w, r.Scan(&w.TaskID, &w.Title, &w.Owner, &w.Wakes, &w.LastAt)
 	})
 }
 
-// ClaimedTask is a claimed task.
-type ClaimedTask struct {
-	TaskID       task.ID
-	Title, Owner string
-	Claim        task.Claim
-	Running      task.ID // the run of this server or a worker that holds it, or 0
-}
-
 // ClaimedTasks returns the claimed tasks, the first to run out first.
-func (rx *Rx) ClaimedTasks(limit int) ([]ClaimedTask, error) {
+func (rx *Rx) ClaimedTasks(limit int) ([]task.ClaimedTask, error) {
 	rows := rx.query(`SELECT t.id, t.title, t.owner, t.claim_holder, t.claim_seq, t.claim_since, t.claim_expires,
  coalesce((SELECT r.id FROM runs r WHERE r.id = t.run_id AND r.status = 'running'), 0)
  FROM tasks t INDEXED BY tasks_lease WHERE t.claim_expires IS NOT NULL ORDER BY t.claim_expires LIMIT ?`, limit)
-	return collect(rows, func(r rowScanner) (h ClaimedTask, err error) {
+	return collect(rows, func(r rowScanner) (h task.ClaimedTask, err error) {
 		c := &h.Claim
 		return h, r.Scan(&h.TaskID, &h.Title, &h.Owner, &c.Holder, &c.ID, &c.Since, &c.ExpiresAt, &h.Running)
 	})

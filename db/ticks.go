@@ -6,21 +6,6 @@ import (
 	"taskyard/task"
 )
 
-// Tick is one round of the scheduler.
-type Tick struct {
-	ID              task.ID
-	At, Ended       task.Time
-	Cause           string
-	Queued, Skipped int
-}
-
-// Skip is a task that the last round skipped, and why.
-type Skip struct {
-	TaskID         task.ID
-	Title, Owner   string
-	Reason, Detail string
-}
-
 // BeginTick records the start of a round.
 func (tx *Tx) BeginTick(cause string) (task.ID, error) {
 	return tx.insert("INSERT INTO ticks (at, cause) VALUES (?, ?)", tx.Now, cause)
@@ -83,29 +68,20 @@ func (tx *Tx) AddSkip(tick, taskID task.ID, reason, detail string) error {
 }
 
 // Ticks returns the newest rounds.
-func (rx *Rx) Ticks(limit int) ([]Tick, error) {
+func (rx *Rx) Ticks(limit int) ([]task.Tick, error) {
 	rows := rx.query("SELECT id, at, cause, queued, skipped, coalesce(ended, 0) FROM ticks ORDER BY id DESC LIMIT ?", limit)
-	return collect(rows, func(r rowScanner) (t Tick, err error) {
+	return collect(rows, func(r rowScanner) (t task.Tick, err error) {
 		return t, r.Scan(&t.ID, &t.At, &t.Cause, &t.Queued, &t.Skipped, &t.Ended)
 	})
 }
 
 // Skips returns receipts of the last round.
-func (rx *Rx) Skips(limit int) ([]Skip, error) {
+func (rx *Rx) Skips(limit int) ([]task.SkippedTask, error) {
 	rows := rx.query(`SELECT s.task_id, t.title, t.owner, s.reason, s.detail FROM skips s JOIN tasks t ON t.id = s.task_id
  WHERE s.tick_id = (SELECT max(tick_id) FROM skips) AND t.archived_at IS NULL ORDER BY s.task_id LIMIT ?`, limit)
-	return collect(rows, func(r rowScanner) (s Skip, err error) {
+	return collect(rows, func(r rowScanner) (s task.SkippedTask, err error) {
 		return s, r.Scan(&s.TaskID, &s.Title, &s.Owner, &s.Reason, &s.Detail)
 	})
-}
-
-// Job is the record of a background job.
-type Job struct {
-	Name   string
-	LastAt task.Time
-	Took   time.Duration
-	Error  string
-	Runs   int
 }
 
 // NoteJob records that a job ran.
@@ -114,12 +90,12 @@ func (tx *Tx) NoteJob(name string, took time.Duration, failure string) error {
  ON CONFLICT (name) DO UPDATE SET last_at = ?2, took_ms = ?3, error = ?4, runs = jobs.runs + 1`, name, tx.Now, took.Milliseconds(), failure)
 }
 
-// Jobs returns the records of all jobs by name.
-func (rx *Rx) Jobs() (map[string]Job, error) {
+// Jobs returns the records of all jobs by name, without what the clock knows.
+func (rx *Rx) Jobs() (map[string]task.JobInfo, error) {
 	rows := rx.query("SELECT name, coalesce(last_at, 0), took_ms, error, runs FROM jobs ORDER BY name")
-	return collectMap(rows, func(r rowScanner) (name string, j Job, err error) {
+	return collectMap(rows, func(r rowScanner) (name string, j task.JobInfo, err error) {
 		var ms int64
-		err = r.Scan(&j.Name, &j.LastAt, &ms, &j.Error, &j.Runs)
+		err = r.Scan(&j.Name, &j.LastAt, &ms, &j.Failure, &j.Runs)
 		j.Took = time.Duration(ms) * time.Millisecond
 		return j.Name, j, err
 	})

@@ -142,7 +142,7 @@ func TestRunJob(t *testing.T) {
 			st, err := inst.svc.Scheduler(context.Background(), maya)
 			for _, info := range inst.jobs.Jobs() {
 				if info.Name == "sweep" && info.Runs == 1 && !info.Running && info.LastAt != 0 {
-					return err == nil && st.Jobs["sweep"].Runs == 1
+					return err == nil && st.JobRecords["sweep"].Runs == 1
 				}
 			}
 			return false

@@ -128,8 +128,8 @@ func alerts(rx *db.Rx, a task.Actor) (list []task.InboxAlert, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if j := jobs[task.JobBackup]; j.Error != "" {
-		list = append(list, task.InboxAlert{Job: j.Name, Text: j.Error, At: j.LastAt})
+	if j := jobs[task.JobBackup]; j.Failure != "" {
+		list = append(list, task.InboxAlert{Job: j.Name, Text: j.Failure, At: j.LastAt})
 	}
 	merges, err := rx.WaitingMerges(maxMergeAlerts)
 	for _, m := range merges {

@@ -16,22 +16,9 @@ const (
 	shownLines = 100
 )
 
-// SchedulerState is what the Scheduler page shows.
-type SchedulerState struct {
-	Ticks      []db.Tick
-	Skips      []db.Skip
-	Jobs       map[string]db.Job
-	Running    []*task.Run
-	Queued     []*task.Run
-	Why        map[task.ID]string // by queued run, why it has not started; "" when it is next
-	Woken      []db.WokenTask     // in the last hour
-	WakeBudget int                // wakes a task an hour; 0: there are no wakes
-	Claims     []db.ClaimedTask
-}
-
 // Scheduler returns the last rounds, receipts, job records, open runs, wakes
 // and claims. Error: may not read.
-func (s *Service) Scheduler(ctx context.Context, a task.Actor) (st SchedulerState, err error) {
+func (s *Service) Scheduler(ctx context.Context, a task.Actor) (st task.SchedulerState, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return st, err
 	}
@@ -42,14 +29,14 @@ func (s *Service) Scheduler(ctx context.Context, a task.Actor) (st SchedulerStat
 	return st, err
 }
 
-func (s *Service) readScheduler(rx *db.Rx, st *SchedulerState) (err error) {
+func (s *Service) readScheduler(rx *db.Rx, st *task.SchedulerState) (err error) {
 	if st.Ticks, err = rx.Ticks(shownTicks); err != nil {
 		return err
 	}
 	if st.Skips, err = rx.Skips(shownLines); err != nil {
 		return err
 	}
-	if st.Jobs, err = rx.Jobs(); err != nil {
+	if st.JobRecords, err = rx.Jobs(); err != nil {
 		return err
 	}
 	if st.Running, err = rx.Running(); err != nil {
