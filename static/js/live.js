@@ -4,13 +4,13 @@
 // leave, and compare the generation of the page when they are visible again.
 (() => {
   if (!window.EventSource) return;
-  const root = document.documentElement, most = 300; // topics of one stream
+  const root = document.documentElement, maxTopics = 300; // of one stream
   const me = Math.random().toString(36).slice(2);
   const shared = navigator.locks && window.BroadcastChannel; // not available over plain HTTP, except on this machine
-  const name = `taskyard-live${window.taskyard.prefix}`; // other instances may be at other paths of the same host
+  const name = `taskyard-tabs${window.taskyard.prefix}`; // other instances may be at other paths of the same host
   const bus = shared && new BroadcastChannel(name);
   const store = { get: () => { try { return sessionStorage.getItem("live"); } catch { return null; } }, set: v => { try { sessionStorage.setItem("live", v); } catch { /* private windows */ } } };
-  let stopped = store.get() === "paused", wanted = "", dropped = false, said = "";
+  let stopped = store.get() === "paused", wanted = "", missed = false, state = "";
 
   // --- the parts of this page ---
   const due = new Map();
@@ -38,26 +38,26 @@
     renew(parts());
   });
   // Nothing is swapped between pointerdown and pointerup, because a click on a replaced element would be lost.
-  const longest = 2000; // releasing a scroll bar fires no event
-  const waiting = new Set();
+  const maxPress = 2000; // releasing a scroll bar fires no event
+  const deferred = new Set();
   let pressed = 0;
-  const holds = () => document.body.dataset.dragging || Date.now() - pressed < longest;
+  const pressing = () => document.body.dataset.dragging || Date.now() - pressed < maxPress;
   const released = () => {
-    if (holds()) return;
-    const ids = [...waiting];
-    waiting.clear();
+    if (pressing()) return;
+    const ids = [...deferred];
+    deferred.clear();
     ids.map(id => document.getElementById(id)).filter(Boolean).forEach(refetch);
   };
-  document.addEventListener("pointerdown", () => { pressed = Date.now(); setTimeout(released, longest + 50); }, true);
+  document.addEventListener("pointerdown", () => { pressed = Date.now(); setTimeout(released, maxPress + 50); }, true);
   for (const end of ["pointerup", "pointercancel", "taskyard:dropped"]) document.addEventListener(end, () => setTimeout(() => { pressed = 0; released(); }), true);
   document.addEventListener("htmx:beforeSwap", e => {
-    if (e.detail.requestConfig?.triggeringEvent?.type !== "live" || !holds()) return;
+    if (e.detail.requestConfig?.triggeringEvent?.type !== "live" || !pressing()) return;
     e.detail.shouldSwap = false;
-    waiting.add(e.target.id);
+    deferred.add(e.target.id);
   });
   const kinds = { Live: "run", Paused: "", Reconnecting: "warn", Offline: "bad" };
   const pill = text => {
-    said = text;
+    state = text;
     if (text) document.querySelectorAll("[data-live-pill]").forEach(p => {
       if (!p.hidden && p.lastElementChild.textContent === text) return; // writing the same text would still repaint it
       p.hidden = false;
@@ -68,11 +68,11 @@
     });
   };
 
-  // hear handles a message of the stream, from this tab or from the leading one.
-  const hear = m => {
+  // handle takes a message of the stream, from this tab or the leading one.
+  const handle = m => {
     if (!wanted) return;
     if (m.lost) {
-      dropped = true;
+      missed = true;
       pill(m.lost);
       if (m.refused) renew(parts()); // the answers say why
       return;
@@ -84,49 +84,49 @@
     // A stream opened before this page does not include its topics; wait for the next one.
     if (!wanted.split(",").every(t => m.topics.includes(t))) return;
     pill("Live");
-    if (!m.named && (dropped || root.dataset.gen !== m.gen)) renew(parts()); // changes in the meantime were not announced
+    if (!m.named && (missed || root.dataset.gen !== m.gen)) renew(parts()); // changes in the meantime were not announced
     root.dataset.gen = m.gen;
-    dropped = false;
+    missed = false;
   };
 
   // --- the stream, in the leading tab ---
   const members = new Map();
   let leading = false, release = null, source = null, since = 0, timer = 0;
-  const soon = 5000, late = 60000; // ms until a refused stream is opened again
-  let pause = soon;
-  const tell = m => { hear(m); bus?.postMessage({ heard: m }); };
+  const minPause = 5000, maxPause = 60000; // ms until a refused stream is opened again
+  let pause = minPause;
+  const broadcast = m => { handle(m); bus?.postMessage({ message: m }); };
   const close = () => { clearTimeout(timer); timer = 0; source?.close(); source = null; };
   const lost = refused => {
     since ||= Date.now();
-    tell({ lost: navigator.onLine && Date.now() - since < 15000 ? "Reconnecting" : "Offline", refused });
+    broadcast({ lost: navigator.onLine && Date.now() - since < 15000 ? "Reconnecting" : "Offline", refused });
   };
   const open = () => {
     timer = 0;
     source?.close();
-    const topics = [...new Set([...members.values()].flatMap(t => t.split(",")))].filter(Boolean).sort().slice(0, most);
+    const topics = [...new Set([...members.values()].flatMap(t => t.split(",")))].filter(Boolean).sort().slice(0, maxTopics);
     source = null;
     if (!leading || !topics.length) return;
     const mine = source = new EventSource(`${window.taskyard.prefix}/live?topics=` + encodeURIComponent(topics.join(",")));
-    mine.addEventListener("hello", e => { if (mine === source) { since = 0; pause = soon; tell({ topics, gen: e.data }); } });
-    mine.onmessage = e => { if (mine === source) tell({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
+    mine.addEventListener("hello", e => { if (mine === source) { since = 0; pause = minPause; broadcast({ topics, gen: e.data }); } });
+    mine.onmessage = e => { if (mine === source) broadcast({ topics, named: JSON.parse(e.data), gen: e.lastEventId }); };
     mine.onerror = () => {
       if (mine !== source) return;
       const refused = mine.readyState === EventSource.CLOSED; // closed by the browser, which does not retry
       lost(refused);
-      if (refused) { source = null; timer = setTimeout(open, pause); pause = Math.min(pause * 2, late); }
+      if (refused) { source = null; timer = setTimeout(open, pause); pause = Math.min(pause * 2, maxPause); }
     };
   };
   const reopen = () => { clearTimeout(timer); timer = setTimeout(open, 40); };
-  const member = (who, wants) => {
-    if (wants) members.set(who, wants); else members.delete(who);
-    if (wants || !members.size) reopen(); // topics of a tab that left are harmless
+  const setMember = (tab, topics) => {
+    if (topics) members.set(tab, topics); else members.delete(tab);
+    if (topics || !members.size) reopen(); // topics of a tab that left are harmless
   };
-  const lead = () => { leading = true; members.clear(); member(me, wanted); bus?.postMessage({ ask: true }); };
+  const lead = () => { leading = true; members.clear(); setMember(me, wanted); bus?.postMessage({ request: true }); };
   let queue = null;
   const join = () => {
-    if (!shared) { if (!leading) lead(); else member(me, wanted); return; }
-    bus.postMessage({ who: me, wants: wanted });
-    if (leading) member(me, wanted);
+    if (!shared) { if (!leading) lead(); else setMember(me, wanted); return; }
+    bus.postMessage({ tab: me, topics: wanted });
+    if (leading) setMember(me, wanted);
     if (queue) return;
     queue = new AbortController();
     navigator.locks.request(name, { signal: queue.signal }, () => new Promise(done => { release = done; lead(); })).catch(() => { /* left before it was our turn */ });
@@ -136,22 +136,22 @@
     wanted = "";
     close();
     leading = false;
-    bus?.postMessage({ who: me, wants: "" });
+    bus?.postMessage({ tab: me, topics: "" });
     if (release) release(); else queue?.abort();
     release = queue = null;
   };
   if (bus) bus.onmessage = ({ data: m }) => {
-    if (m.heard) hear(m.heard);
-    else if (m.ask) { if (wanted) bus.postMessage({ who: me, wants: wanted }); }
-    else if (leading) member(m.who, m.wants);
+    if (m.message) handle(m.message);
+    else if (m.request) { if (wanted) bus.postMessage({ tab: me, topics: wanted }); }
+    else if (leading) setMember(m.tab, m.topics);
   };
 
   // --- when the page subscribes ---
-  const turn = () => {
+  const update = () => {
     const topics = [...new Set(parts().flatMap(topicsOf))].sort().join(",");
     if (document.hidden || stopped || !topics) {
       leave();
-      if (topics) { dropped = true; pill("Paused"); }
+      if (topics) { missed = true; pill("Paused"); }
     } else if (topics !== wanted) {
       wanted = topics;
       join();
@@ -161,14 +161,14 @@
     if (!e.target.closest("[data-live-pill]")) return;
     stopped = !stopped;
     store.set(stopped ? "paused" : "");
-    turn();
+    update();
     const s = document.querySelector("#said");
     if (s) s.textContent = stopped ? "Live updates are paused" : "Live updates resumed";
   });
-  document.addEventListener("visibilitychange", turn);
-  document.addEventListener("htmx:afterSettle", () => { if (said) pill(said); turn(); });
+  document.addEventListener("visibilitychange", update);
+  document.addEventListener("htmx:afterSettle", () => { if (state) pill(state); update(); });
   addEventListener("offline", () => { if (leading) lost(); });
   addEventListener("online", () => { if (leading) reopen(); });
   addEventListener("pagehide", leave);
-  addEventListener("pageshow", turn);
+  addEventListener("pageshow", update);
 })();
