@@ -31,8 +31,8 @@ func (s *Server) inboxPage(c echo.Context, ch views.Chrome) (templ.Component, er
 		Guide: guide,
 		Inbox: p.Inbox, Query: q, Next: p.Next, Snoozed: p.Snoozed, Running: p.Running, Recent: p.Recent,
 		Numbers: views.InboxNumbers{
-			Rows: p.Hours, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(),
-			Running: p.Runs, Today: p.Today, Budget: p.Budget,
+			DayStats: p.DayStats, Zone: zone, Oldest: oldest(&p.Inbox), Waiting: p.Totals.All(),
+			Running: p.Runs,
 		},
 	}), err
 }

@@ -20,36 +20,11 @@ const (
 
 // Board is the queues of all agents, or those that a filter leaves.
 type Board struct {
-	BoardDay
+	task.BoardDay
 	Agents  []string // that are defined
 	Open    int      // open tasks of the instance
-	Columns []BoardColumn
+	Columns []task.BoardColumn
 	More    int // queues on later pages: there are too many for one
-}
-
-// BoardColumn is the queue of one agent.
-type BoardColumn struct {
-	Agent   string
-	Invalid bool      // its definition is invalid or deleted
-	Running int       // runs under way
-	Slots   int       // runs that may run at once; 0 where Taskyard never starts it
-	LastRun task.Time // end of its last run
-	Groups  []BoardGroup
-	Cut     bool // more tasks fit the filter than were read
-}
-
-// BoardGroup is the tasks of a column that are drawn alike.
-type BoardGroup struct {
-	Shown task.DisplayState
-	Cards []BoardCard
-	More  int // tasks without a card
-}
-
-// BoardCard is one task on the board.
-type BoardCard struct {
-	Task     *task.Task
-	Activity string // what its run does now, where known
-	Reason   string // why it does not run, where a few words are enough
 }
 
 // Board returns the tiles of the board and one column per agent, those with
@@ -120,7 +95,7 @@ type boardReader struct {
 
 // columns returns at most maxColumns columns after r.after, and how many agents
 // come after the last of them.
-func (r *boardReader) columns(defined []task.Agent) (list []BoardColumn, more int, err error) {
+func (r *boardReader) columns(defined []task.Agent) (list []task.BoardColumn, more int, err error) {
 	agents := slices.Clone(defined) // the folder's own list stays as it is
 	for owner := range r.overview.Loads {
 		if !slices.ContainsFunc(agents, func(a task.Agent) bool { return a.ID == owner }) {
@@ -166,8 +141,8 @@ func (r *boardReader) showsWholeQueues() bool {
 	return f == task.TaskFilter{}
 }
 
-func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
-	col := BoardColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
+func (r *boardReader) column(a *task.Agent) (task.BoardColumn, error) {
+	col := task.BoardColumn{Agent: a.ID, Invalid: a.Status == task.AgentInvalid}
 	if a.Serving && !a.PullOnly {
 		col.Slots, col.LastRun = max(a.MaxParallel, 1), r.lastEnds[a.ID]
 	}
@@ -204,7 +179,7 @@ func (r *boardReader) column(a *task.Agent) (BoardColumn, error) {
 
 // fill reads the cards of which the groups have the outlines. One that changed
 // meanwhile stays where it was: the page is told of the change.
-func (r *boardReader) fill(a *task.Agent, groups []BoardGroup) error {
+func (r *boardReader) fill(a *task.Agent, groups []task.BoardGroup) error {
 	var ids []task.ID
 	for _, g := range groups {
 		for i := range g.Cards {
@@ -258,11 +233,11 @@ var (
 )
 
 // groupTasks makes the groups of a column of at most limit cards.
-func groupTasks(tasks []*task.Task, limit int) []BoardGroup {
-	cards := map[task.DisplayState][]BoardCard{}
+func groupTasks(tasks []*task.Task, limit int) []task.BoardGroup {
+	cards := map[task.DisplayState][]task.BoardCard{}
 	for _, tk := range tasks {
 		shown := tk.DisplayState()
-		cards[shown] = append(cards[shown], BoardCard{Task: tk})
+		cards[shown] = append(cards[shown], task.BoardCard{Task: tk})
 	}
 	more := map[task.DisplayState]int{}
 	for _, shown := range keepOrder {
@@ -271,10 +246,10 @@ func groupTasks(tasks []*task.Task, limit int) []BoardGroup {
 		cards[shown], more[shown] = all[:keep], len(all)-keep
 		limit -= keep
 	}
-	var groups []BoardGroup
+	var groups []task.BoardGroup
 	for _, shown := range groupOrder {
 		if len(cards[shown])+more[shown] > 0 {
-			groups = append(groups, BoardGroup{Shown: shown, Cards: cards[shown], More: more[shown]})
+			groups = append(groups, task.BoardGroup{Shown: shown, Cards: cards[shown], More: more[shown]})
 		}
 	}
 	return groups

@@ -80,7 +80,7 @@ type InboxPage struct {
 	Running []*task.Run  // the newest last, at most maxRunning
 	Runs    int          // that are running
 	Recent  []*task.Task // done or canceled lately, the newest first
-	Day
+	task.DayStats
 }
 
 // How many running runs and finished tasks the page of the inbox shows.
@@ -155,7 +155,7 @@ func (s *Service) readInboxPage(rx *db.Rx, q task.InboxQuery, since task.Time, p
 	if p.Recent, _, err = rx.History(task.HistoryFilter{Limit: maxRecent}); err != nil {
 		return err
 	}
-	p.Day, err = s.readDay(rx, since)
+	p.DayStats, err = s.readDay(rx, since)
 	return err
 }
 

@@ -75,7 +75,7 @@ type Service struct {
 	inFlight    cached[[]task.ID]
 	lastEnds    cached[map[string]task.Time]
 	recent      cached[recent]
-	day         cached[BoardDay]
+	day         cached[task.BoardDay]
 	pastHours   pastHours
 	activities  cached[map[task.ID]string]
 	cards       boardCache[task.TaskFilter, Page] // without it a board page takes 7 % longer

@@ -10,25 +10,8 @@ import (
 	"taskyard/task"
 )
 
-// Day is what the last hours brought, and what today has cost.
-type Day struct {
-	Hours  []task.StatRow // those in which something happened
-	Today  task.Usage     // of the instance, since 00:00 UTC
-	Budget task.Budget    // what a day may use; 0 is no bound
-}
-
-// BoardDay is what the tiles of the board show.
-type BoardDay struct {
-	Day                                  // of the last 24 hours, the present one included
-	Depths      map[task.Time]task.Depth // of those hours in which somebody looked, by their start
-	Done24h     int
-	MedianRunMs int64     // of the last 100 completed runs, 0 for none
-	Waiting     int       // active tasks that nobody works on
-	OldestAt    task.Time // creation of the oldest of them, 0 for none
-}
-
 // BoardDay reads what the tiles of the board show. Error: may not read.
-func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err error) {
+func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d task.BoardDay, err error) {
 	if err := s.allowed(a, task.Read); err != nil {
 		return d, err
 	}
@@ -36,9 +19,9 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 	if err != nil {
 		return d, err
 	}
-	d, err = s.day.get(ctx, s, func(rx *db.Rx) (d BoardDay, err error) {
+	d, err = s.day.get(ctx, s, func(rx *db.Rx) (d task.BoardDay, err error) {
 		since := task.StatDay(rx.Now)
-		if d.Day, err = s.readDay(rx, since); err != nil {
+		if d.DayStats, err = s.readDay(rx, since); err != nil {
 			return d, err
 		}
 		d.Depths, err = rx.Depths("", since, rx.Now+1)
@@ -58,7 +41,7 @@ func (s *Service) BoardDay(ctx context.Context, a task.Actor) (d BoardDay, err e
 	return d, err
 }
 
-func (s *Service) readDay(rx *db.Rx, since task.Time) (d Day, err error) {
+func (s *Service) readDay(rx *db.Rx, since task.Time) (d task.DayStats, err error) {
 	d.Budget = s.config().Budget
 	if d.Hours, err = s.pastHours.since(rx, since); err != nil {
 		return d, err

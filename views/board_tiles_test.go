@@ -12,16 +12,16 @@ func TestBoardTiles(t *testing.T) {
 	t.Parallel()
 	now := task.TimeFromStd(time.Date(2026, 5, 4, 12, 40, 0, 0, time.UTC))
 	first := task.StatDay(now)
-	s := QueueStats{
-		Done24h: 3, Waiting: 4, Oldest: time.Hour, MedianRun: time.Minute,
-		Rows: []task.StatRow{
+	s := task.BoardDay{
+		Done24h: 3, Waiting: 4, OldestAt: now - task.Hour, MedianRunMs: 60_000,
+		DayStats: task.DayStats{Hours: []task.StatRow{
 			{Hour: first - task.Hour, Done: 50, RunsFailed: 9, Millis: 1e6},
 			{Hour: first + 2*task.Hour, Done: 2, RunsCompleted: 3, RunsFailed: 1, Millis: 8000},
 			{Hour: first + 23*task.Hour, Done: 1},
-		},
+		}},
 		Depths: map[task.Time]task.Depth{first + task.Hour: {Queued: 7}, first + 23*task.Hour: {Queued: 9}},
 	}
-	tiles := s.tiles(now)
+	tiles := boardTiles(&s, now)
 	if len(tiles) != 4 {
 		t.Fatalf("got %d tiles", len(tiles))
 	}

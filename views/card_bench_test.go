@@ -41,7 +41,7 @@ func board() (Chrome, QueuesModel) {
 			tasks = append(tasks, sampleTask(task.ID(i+1), fmt.Sprintf("A task of the board, number %d", i), agent, i%10, nil))
 		}
 		groups := groupCards(tasks, 25, nil)
-		m.Columns = append(m.Columns, QueueColumn{Agent: agent, Groups: groups})
+		m.Columns = append(m.Columns, task.BoardColumn{Agent: agent, Groups: groups})
 	}
 	return sampleChrome("/queues"), m
 }

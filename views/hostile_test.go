@@ -114,7 +114,7 @@ func hostilePages() map[string]templ.Component {
 			})),
 		"approvals denied": ApprovalsPage(c, poisoned(decided("denied"))),
 		"queues": QueuesPage(c, poisoned(func(m *QueuesModel) {
-			m.Columns[0].Agent, m.Columns[0].Groups[0].Glyph = "coder", ui.GlyphFail
+			m.Columns[0].Agent, m.Columns[0].Groups[0].Shown = "coder", task.ShownFailed
 		})),
 		"tasks":   TasksPage(c, poisoned[TasksModel]()),
 		"views":   ViewsPage(c, poisoned[ViewsModel]()),

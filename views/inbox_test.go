@@ -103,7 +103,7 @@ func TestAPauseIsShownOnEveryPage(t *testing.T) {
 			!strings.Contains(page, `action="/agents/coder/resume"`) || strings.Contains(page, "Pause…") {
 			t.Error("the agent's page does not show the pause")
 		}
-		m := QueuesModel{Columns: []QueueColumn{{Agent: "coder"}, {Agent: "planner"}}}
+		m := QueuesModel{Columns: []task.BoardColumn{{Agent: "coder"}, {Agent: "planner"}}}
 		if n := strings.Count(renderHTML(t, QueuesPage(c, m)), ">Paused<"); n != 1 {
 			t.Errorf("got %d columns marked as paused", n)
 		}

@@ -246,7 +246,7 @@ func TestABoardOfManyTasksStaysSmall(t *testing.T) {
 			tasks = append(tasks, sampleTask(task.ID(a*100+i+1),
 				fmt.Sprintf("Task %d of many, with a title of usual length", i), "coder", i%10, nil))
 		}
-		m.Columns = append(m.Columns, QueueColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
+		m.Columns = append(m.Columns, task.BoardColumn{Agent: fmt.Sprintf("agent-%d", a), Slots: 1, Groups: groupCards(tasks, 8, nil)})
 	}
 	if got := testkit.Gzipped(renderHTML(t, QueuesPage(sampleChrome("/queues"), m))); got > 60<<10 {
 		t.Errorf("got %d bytes gzipped, want at most 60 KiB", got)

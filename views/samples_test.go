@@ -108,12 +108,14 @@ func sampleQueues() QueuesModel {
 		Bar: FilterModel{
 			Agents: []string{"coder", "planner", "researcher", "reviewer"}, Sum: "17 open, 4 agents",
 		},
-		Stats: &QueueStats{
-			Done24h: 31, Waiting: 13, Oldest: 3*time.Hour + 12*time.Minute, MedianRun: 246 * time.Second,
-			Rows:  []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}},
-			Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15},
+		Stats: &task.BoardDay{
+			Done24h: 31, Waiting: 13, OldestAt: ago(3*time.Hour + 12*time.Minute), MedianRunMs: 246_000,
+			DayStats: task.DayStats{
+				Hours: []task.StatRow{{Hour: task.StatDay(now), RunsCompleted: 42, RunsFailed: 2, Done: 31, Millis: 44 * 246000, CostUSD: 4.12}},
+				Today: task.Usage{CostUSD: 4.12}, Budget: task.Budget{MaxCostUSD: 15},
+			},
 		},
-		Columns: []QueueColumn{
+		Columns: []task.BoardColumn{
 			{Agent: "planner", Running: 1, Slots: 1, Groups: groupCards(planner, 3, doing)},
 			{Agent: "coder", Running: 2, Slots: 2, Groups: groupCards(coder, 2, doing)},
 			{Agent: "reviewer", Slots: 1, Groups: groupCards(reviewer, 3, doing)},
@@ -301,16 +303,18 @@ func samplePages() []samplePage {
 }
 
 // groupCards returns the groups of a column, with at most limit cards each.
-func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups []CardGroup) {
-	for _, glyph := range []ui.Glyph{ui.GlyphWork, ui.GlyphWait, ui.GlyphFail, ui.GlyphIdle, ui.GlyphDraft} {
-		g := CardGroup{Glyph: glyph}
+func groupCards(tasks []*task.Task, limit int, doing map[task.ID]string) (groups []task.BoardGroup) {
+	for _, shown := range []task.DisplayState{
+		task.ShownWorking, task.ShownWaiting, task.ShownFailed, task.ShownIdle, task.ShownDraft,
+	} {
+		g := task.BoardGroup{Shown: shown}
 		for _, t := range tasks {
 			switch {
-			case ui.GlyphFromTask(t) != glyph:
+			case t.DisplayState() != shown:
 			case len(g.Cards) == limit:
 				g.More++
 			default:
-				g.Cards = append(g.Cards, Card{Task: t, Activity: doing[t.ID]})
+				g.Cards = append(g.Cards, task.BoardCard{Task: t, Activity: doing[t.ID]})
 			}
 		}
 		if len(g.Cards) > 0 {

@@ -214,7 +214,7 @@ func taskRow(c Chrome, t *task.Task) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = cardMenu(c, Card{Task: t}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = cardMenu(c, task.BoardCard{Task: t}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -12,13 +12,11 @@ import (
 
 // InboxNumbers are what the tiles of the inbox tell.
 type InboxNumbers struct {
-	Rows    []task.StatRow // by hour, only hours with activity
+	task.DayStats
 	Zone    *time.Location // of the person; nil: UTC
 	Oldest  task.Time      // since when the oldest item has been waiting, 0 for none
 	Waiting int
 	Running int
-	Today   task.Usage
-	Budget  task.Budget
 }
 
 func (n *InboxNumbers) zone() *time.Location { return cmp.Or(n.Zone, time.UTC) }
@@ -33,14 +31,14 @@ func HoursSince(now task.Time, zone *time.Location) task.Time {
 // table, oldest first.
 func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) {
 	doneToday, day := 0, task.TimeFromStd(task.Midnight(now, n.Zone))
-	for _, r := range n.Rows {
+	for _, r := range n.Hours {
 		if r.Hour >= day {
 			doneToday += r.Done
 		}
 	}
-	questions := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
-	ended := byHour(n.Rows, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
-	done := byHour(n.Rows, now, doneValue)
+	questions := byHour(n.Hours, now, func(r *task.StatRow) float64 { return float64(r.Asked) })
+	ended := byHour(n.Hours, now, func(r *task.StatRow) float64 { return float64(r.Runs()) })
+	done := byHour(n.Hours, now, doneValue)
 	for i := range task.DayHours {
 		hours = append(hours, (task.StatDay(now) + task.Time(i)*task.Hour).Std().In(n.zone()).Format("Mon 15:04"))
 	}
@@ -57,7 +55,7 @@ func (n *InboxNumbers) tiles(now task.Time) (list []chart.Tile, hours []string) 
 			Name: "Done today", Value: strconv.Itoa(doneToday), Column: "Tasks done",
 			Spark: chart.Spark{Label: daySum(done, "tasks were done"), Values: done, Fill: "fill-ok"},
 		},
-		costTile(n.Rows, n.Today, n.Budget, now),
+		costTile(n.Hours, n.Today, n.Budget, now),
 	}, hours
 }
 
