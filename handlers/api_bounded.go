@@ -68,12 +68,12 @@ func resolved(registry huma.Registry, s *huma.Schema) *huma.Schema {
 // checkShape returns an error if the body has more wrong fields than an error
 // lists, or exceeds a bound. Invalid JSON passes, because readJSON reports it.
 func (s *Server) checkShape(schema *huma.Schema, body []byte) error {
-	w := &shapeChecker{schemas: s.api.OpenAPI().Components.Schemas, d: jsontext.NewDecoder(bytes.NewBuffer(body),
+	c := &shapeChecker{schemas: s.api.OpenAPI().Components.Schemas, d: jsontext.NewDecoder(bytes.NewBuffer(body),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	if err := w.value(schema, ""); err != nil || !w.exceeded && w.problems.Count() <= task.MaxProblems {
+	if err := c.value(schema, ""); err != nil || !c.exceeded && c.problems.Count() <= task.MaxProblems {
 		return nil
 	}
-	return w.problems.Err()
+	return c.problems.Err()
 }
 
 // shapeChecker counts the mistakes in a body, as far as a schema limits names and
@@ -85,26 +85,26 @@ type shapeChecker struct {
 	exceeded bool // a bound was exceeded
 }
 
-var errNotWalked = errors.New("nests too deep")
+var errTooDeep = errors.New("nests too deep")
 
 // value reads one value. at is its name in errors; "": the body itself.
-func (w *shapeChecker) value(schema *huma.Schema, at string) error {
-	if w.d.StackDepth() > maxDepth {
-		return errNotWalked
+func (c *shapeChecker) value(schema *huma.Schema, at string) error {
+	if c.d.StackDepth() > maxDepth {
+		return errTooDeep
 	}
-	schema = resolved(w.schemas, schema)
-	kind := w.d.PeekKind()
+	schema = resolved(c.schemas, schema)
+	kind := c.d.PeekKind()
 	switch {
 	case schema == nil || schema.Type == "" && len(schema.OneOf) == 0:
-		return w.free(at)
+		return c.free(at)
 	case kind == '{' && schema.Type == huma.TypeObject:
-		return w.object(schema, at)
+		return c.object(schema, at)
 	case kind == '[' && schema.Type == huma.TypeArray:
-		return w.list(schema, at)
+		return c.list(schema, at)
 	case kind == '{' || kind == '[':
-		return w.addProblem(at, expected(schema.Type))
+		return c.addProblem(at, expected(schema.Type))
 	}
-	return w.d.SkipValue()
+	return c.d.SkipValue()
 }
 
 // expected returns huma's message for a value of the wrong type.
@@ -128,73 +128,73 @@ func expected(t string) string {
 
 // addProblem counts a wrong value and skips it. A large one is rejected at once,
 // because huma would build all of it first.
-func (w *shapeChecker) addProblem(at, message string) error {
-	from := w.d.InputOffset()
-	w.problems.Add(at, "%s", message)
-	err := w.d.SkipValue()
-	w.exceeded = w.exceeded || w.d.InputOffset()-from > smallBody
+func (c *shapeChecker) addProblem(at, message string) error {
+	from := c.d.InputOffset()
+	c.problems.Add(at, "%s", message)
+	err := c.d.SkipValue()
+	c.exceeded = c.exceeded || c.d.InputOffset()-from > smallBody
 	return err
 }
 
 // free reads a value of any type and bounded size.
-func (w *shapeChecker) free(at string) error {
-	from := w.d.InputOffset()
-	err := w.d.SkipValue()
-	if n := w.d.InputOffset() - from; err == nil && n > maxFreeValue+2 {
-		w.exceeded = true
-		w.problems.Add(at, "must be at most %d bytes of JSON, not %d", maxFreeValue, n)
+func (c *shapeChecker) free(at string) error {
+	from := c.d.InputOffset()
+	err := c.d.SkipValue()
+	if n := c.d.InputOffset() - from; err == nil && n > maxFreeValue+2 {
+		c.exceeded = true
+		c.problems.Add(at, "must be at most %d bytes of JSON, not %d", maxFreeValue, n)
 	}
 	return err
 }
 
-func (w *shapeChecker) object(schema *huma.Schema, at string) error {
-	if _, err := w.d.ReadToken(); err != nil {
+func (c *shapeChecker) object(schema *huma.Schema, at string) error {
+	if _, err := c.d.ReadToken(); err != nil {
 		return err
 	}
-	for w.d.PeekKind() != '}' {
-		name, err := w.d.ReadToken()
+	for c.d.PeekKind() != '}' {
+		name, err := c.d.ReadToken()
 		if err != nil {
 			return err
 		}
 		key := name.String()
 		if p, ok := schema.Properties[key]; ok {
-			err = w.value(p, within(at, key))
+			err = c.value(p, within(at, key))
 		} else {
-			err = w.addProblem(within(at, key), validation.MsgUnexpectedProperty)
+			err = c.addProblem(within(at, key), validation.MsgUnexpectedProperty)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	_, err := w.d.ReadToken()
+	_, err := c.d.ReadToken()
 	return err
 }
 
-func (w *shapeChecker) list(schema *huma.Schema, at string) error {
+func (c *shapeChecker) list(schema *huma.Schema, at string) error {
 	limit := maxListed
 	if schema.MaxItems != nil {
 		limit = *schema.MaxItems
 	}
-	if _, err := w.d.ReadToken(); err != nil {
+	if _, err := c.d.ReadToken(); err != nil {
 		return err
 	}
 	n := 0
-	for ; w.d.PeekKind() != ']'; n++ {
+	for ; c.d.PeekKind() != ']'; n++ {
 		var err error
 		if n < limit {
-			err = w.value(schema.Items, at+"["+strconv.Itoa(n)+"]")
+			err = c.value(schema.Items, at+"["+strconv.Itoa(n)+"]")
 		} else {
-			err = w.d.SkipValue()
+			err = c.d.SkipValue()
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if n > limit {
-		w.exceeded = true
-		w.problems.Add(at, "must have at most %d items, has %d", limit, n)
+		c.exceeded = true
+		c.problems.Add(at, "must have at most %d items, has %d", limit, n)
 	}
-	_, err := w.d.ReadToken()
+	_, err := c.d.ReadToken()
 	return err
 }
 

@@ -31,7 +31,7 @@ var ownSamples = map[string]map[string]any{
 	"POST /api/tasks/{id}/review-comments/{comment}/reply": {"state": "fixed", "text": "It has a test now."},
 }
 
-// sentToo are fields that a command needs although each is optional.
+// exampleFields are fields that a command needs although each is optional.
 var exampleFields = map[string][]string{
 	"POST /api/tokens": {"agent"}, "POST /api/agents/{id}/todo": {"item"}, "POST /api/delegate": {"task", "agentType"},
 }

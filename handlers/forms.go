@@ -78,8 +78,8 @@ func (s *Server) show(c echo.Context, status int, page string, fn func(views.Chr
 	return s.render(c, status, p)
 }
 
-// refusal returns the error if a form can show it beside its fields: the input is
-// invalid, things have changed, or it came too early.
+// refusal returns the error if a form can show it beside its fields: the input
+// is invalid, something has changed, or it came too early.
 func refusal(err error) (*task.Error, bool) {
 	e, ok := knownError(err)
 	return e, ok && (e.Kind == task.Invalid || e.Kind == task.Conflict || e.Kind == task.TooMany)

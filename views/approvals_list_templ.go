@@ -480,9 +480,9 @@ func approvalRow(c Chrome, r *task.Run, m *ApprovalsModel) templ.Component {
 	})
 }
 
-// bulkApprove lets runs that may do nothing but read be approved many at a
-// time, each with the hash of what was looked at. It is no live part: what is
-// checked must not change under a reviewer's hand.
+// bulkApprove approves several read-only runs at once, each with the hash of
+// what was reviewed. It is not a live part: what is selected must not change
+// while a reviewer selects it.
 func bulkApprove(c Chrome, runs []task.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

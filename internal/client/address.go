@@ -58,7 +58,7 @@ func socketPath(at string) (path string, ok bool) { return strings.CutPrefix(at,
 
 // BaseURL returns the base URL for requests to a server, and their transport: nil
 // for the default, unless the server is behind a socket.
-func BaseURL(at string) (base string, carrier http.RoundTripper) {
+func BaseURL(at string) (base string, transport http.RoundTripper) {
 	socket, ok := socketPath(at)
 	if !ok {
 		return strings.TrimSuffix(at, "/"), nil

@@ -43,12 +43,12 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // connect returns the base URL of requests, and a client without a timeout.
 func (c *Client) connect() (base string, hc *http.Client) {
 	c.connected.Do(func() {
-		var carrier http.RoundTripper
-		if c.base, carrier = BaseURL(c.URL); carrier == nil {
+		var transport http.RoundTripper
+		if c.base, transport = BaseURL(c.URL); transport == nil {
 			c.plain = plainHTTP
 			return
 		}
-		c.plain = &http.Client{CheckRedirect: noRedirect, Transport: carrier}
+		c.plain = &http.Client{CheckRedirect: noRedirect, Transport: transport}
 	})
 	return c.base, c.plain
 }

@@ -40,7 +40,7 @@ func (u *contextReader) Read(p []byte) (int, error) {
 	}
 }
 
-// OpenUntil opens a file and reads it like Until. A pipe without a writer is
+// OpenUntil opens a file for reading as ReaderUntil does. A pipe without a writer is
 // empty.
 func OpenUntil(ctx context.Context, name string) (io.ReadCloser, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)

@@ -24,9 +24,9 @@ func (c *mcpCmd) Run(e *Env) error {
 	if err != nil {
 		return err
 	}
-	base, carrier := client.BaseURL(address)
+	base, transport := client.BaseURL(address)
 	err = mcpserver.Bridge(e.Ctx, mcpserver.BridgeOptions{
-		URL: base, HTTP: carrier, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout,
+		URL: base, HTTP: transport, Token: token, Profile: c.Profile, Stdin: e.Stdin, Stdout: e.Stdout,
 	})
 	if errors.Is(err, mcpserver.ErrNotReached) {
 		return &exitError{exitUnreached, err}

@@ -47,7 +47,7 @@ func Bridge(ctx context.Context, opt BridgeOptions) error {
 		opt: opt, pipe: newPipe(opt.Stdin, opt.Stdout), stop: cancel, slots: make(chan struct{}, inFlight),
 		calls: map[jsonrpc.ID]context.CancelFunc{},
 	}
-	err := b.carry(ctx)
+	err := b.forward(ctx)
 	// The client that closed stdin has ended, or piped its calls in and still
 	// reads: wait briefly for answers, but a waiting signup must claim nothing.
 	late := time.AfterFunc(grace, func() { cancel(nil) })
@@ -76,9 +76,9 @@ type bridge struct {
 	calls map[jsonrpc.ID]context.CancelFunc // pending calls
 }
 
-// carry reads messages and passes each to a goroutine. It waits for the
+// forward reads messages and passes each to a goroutine. It waits for the
 // initialization, because the answer determines the protocol version.
-func (b *bridge) carry(ctx context.Context) error {
+func (b *bridge) forward(ctx context.Context) error {
 	lines := b.lines(ctx)
 	for {
 		var l pipedLine
