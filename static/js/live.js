@@ -4,10 +4,13 @@
 // leave, and compare the generation of the page when they are visible again.
 (() => {
   if (!window.EventSource) return;
-  const root = document.documentElement, maxTopics = 300; // of one stream
+  // A stream has at most maxTopics.
+  const root = document.documentElement, maxTopics = 300;
   const me = Math.random().toString(36).slice(2);
-  const shared = navigator.locks && window.BroadcastChannel; // not available over plain HTTP, except on this machine
-  const name = `taskyard-tabs${window.taskyard.prefix}`; // other instances may be at other paths of the same host
+  // Neither is available over plain HTTP, except on this machine.
+  const shared = navigator.locks && window.BroadcastChannel;
+  // Other instances may be at other paths of the same host.
+  const name = `taskyard-tabs${window.taskyard.prefix}`;
   const bus = shared && new BroadcastChannel(name);
   const store = { get: () => { try { return sessionStorage.getItem("live"); } catch { return null; } }, set: v => { try { sessionStorage.setItem("live", v); } catch { /* private windows */ } } };
   let stopped = store.get() === "paused", wanted = "", missed = false, state = "";
