@@ -31,8 +31,12 @@ func TestFilesThatAnAgentMadeUnreadableStopNoBackup(t *testing.T) {
 	testkit.NoError(t, err)
 	b, m := &backup{ctx: t.Context(), to: w, data: data}, &archive.Manifest{}
 	if os.Geteuid() == 0 { // modes do not apply to root: this thread gets another account
-		testkit.NoError(t, os.Chmod(filepath.Dir(data), 0o755))
-		testkit.NoError(t, os.Chmod(data, 0o755))
+		for dir := work; dir != filepath.Dir(filepath.Dir(data)); dir = filepath.Dir(dir) {
+			testkit.NoError(t, os.Chmod(dir, 0o755)) // a server in another test sets the umask
+		}
+		for _, name := range []string{"a", "z"} {
+			testkit.NoError(t, os.Chmod(filepath.Join(work, name), 0o644))
+		}
 		become(t, 65534)
 	}
 	err = b.addAll("", m, true)
