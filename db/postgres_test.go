@@ -35,43 +35,32 @@ func beside(t *testing.T, url string) *db.DB {
 	return d
 }
 
-func TestABatchWhoseConnectionIsLostIsWrittenOnce(t *testing.T) {
+func TestABatchThatPostgreSQLEndsIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	postgresOnly(t)
-	d := dbtest.New(t)
-	calls := 0
-	write(t, d, func(tx *db.Tx) error {
-		if _, err := newTask(tx, "once"); err != nil {
-			return err
-		}
-		if calls++; calls == 1 {
-			_, err := tx.Count("SELECT CASE WHEN pg_terminate_backend(pg_backend_pid()) THEN 1 ELSE 0 END")
-			return err
-		}
-		return nil
-	})
-	equal(t, "calls", calls, 2)
-	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
-	equal(t, "tasks by the counters", count(t, d, "SELECT sum(n) FROM task_counts"), 1)
-}
-
-func TestAWriteThatIsCanceledInPostgreSQLIsRepeated(t *testing.T) {
-	t.Parallel()
-	postgresOnly(t)
-	d := dbtest.New(t)
-	calls := 0
-	write(t, d, func(tx *db.Tx) error {
-		if _, err := newTask(tx, "once"); err != nil {
-			return err
-		}
-		if calls++; calls == 1 {
-			_, err := tx.Count("SELECT count(*) FROM generate_series(1, 2) WHERE pg_cancel_backend(pg_backend_pid()) AND pg_sleep(5) IS NOT NULL")
-			return err
-		}
-		return nil
-	})
-	equal(t, "calls", calls, 2)
-	equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+	for name, end := range map[string]string{
+		"its connection is lost": "SELECT count(*) FROM generate_series(1, 2) WHERE pg_terminate_backend(pg_backend_pid())",
+		"it is canceled":         "SELECT count(*) FROM generate_series(1, 1000) WHERE pg_cancel_backend(pg_backend_pid())",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dbtest.New(t)
+			calls := 0
+			write(t, d, func(tx *db.Tx) error {
+				if _, err := newTask(tx, "once"); err != nil {
+					return err
+				}
+				if calls++; calls == 1 {
+					_, err := tx.Count(end)
+					return err
+				}
+				return nil
+			})
+			equal(t, "calls", calls, 2)
+			equal(t, "tasks", count(t, d, "SELECT count(*) FROM tasks"), 1)
+			equal(t, "tasks by the counters", count(t, d, "SELECT sum(n) FROM task_counts"), 1)
+		})
+	}
 }
 
 func TestWritesThatWaitForAnotherServerShareACommit(t *testing.T) {
