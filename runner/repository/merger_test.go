@@ -329,6 +329,30 @@ func TestAMergeIsPushedAfterAPushByOthers(t *testing.T) {
 	}
 }
 
+func TestAfterARefusedPushOnlyWhatIsNewIsFetched(t *testing.T) {
+	t.Parallel()
+	many := files{}
+	for i := range 120 { // so many objects that Git keeps them as a pack
+		many[fmt.Sprint(i)] = fmt.Sprint(i)
+	}
+	s := newSite(t, many)
+	remote, other := filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "other")
+	s.git("clone", "-q", "--bare", s.repo, remote)
+	s.git("remote", "add", "origin", remote)
+	testkit.Git(t, ".", "clone", "-q", remote, other)
+	testkit.Git(t, other, "commit", "-q", "--allow-empty", "-m", "the remote moves")
+	testkit.Git(t, other, "push", "-q", "origin", "main")
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	o := s.order(1, "fix")
+	o.Push = "origin"
+	m := s.apply(o)
+	refusal(t, s.rs.Advance(t.Context(), o, m.Before, m.After), task.CodeMergeWaits, "could not be pushed to origin: [rejected] (fetch first)")
+	s.git("cat-file", "-e", testkit.Git(t, other, "rev-parse", "main"))
+	if packs, err := filepath.Glob(filepath.Join(s.repo, ".git/objects/pack/*.pack")); err != nil || len(packs) > 0 {
+		t.Errorf("the whole history was fetched: %v, %v", packs, err)
+	}
+}
+
 func TestAFullDiskStopsAMergeBeforeTheTargetMoves(t *testing.T) {
 	t.Parallel()
 	confined(t)

@@ -100,6 +100,8 @@ func (r *repo) onRemote(ctx context.Context, g git.Git, to remote, o task.MergeO
 		return false
 	}
 	if r.checkCommits(ctx, tip) != nil {
+		// Without a reference to what is here, Git fetches the whole history.
+		_, _ = g.Run(ctx, nil, "update-ref", "refs/taskyard/merged", after)
 		_, _ = g.Run(ctx, nil, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=",
 			"--upload-pack="+to.upload, "--end-of-options", to.address, ref)
 	}
