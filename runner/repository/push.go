@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -37,6 +38,10 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 		if err != nil {
 			return refuse(git.Reason(err))
 		}
+		g := g
+		if !strings.Contains(to.address, "=") { // url.*.insteadOf of the account was applied already
+			g = g.Set("url."+to.address+".insteadOf="+to.address, "url."+to.address+".pushInsteadOf="+to.address)
+		}
 		out, err := g.Run(ctx, nil, "push", "--quiet", "--no-verify", "--porcelain", "--receive-pack="+to.receive, "--end-of-options",
 			to.address, after+":refs/heads/"+o.Into)
 		switch {
@@ -64,7 +69,7 @@ type remote struct{ address, receive, upload string } // the last two are progra
 
 // remote returns the remote at an address. If that is on this machine, Git
 // starts programs there, which must not start those that its configuration
-// names. Errors: those of git.Open.
+// names. It finds the folder as Git does. Errors: those of git.Open.
 func (r *repo) remote(ctx context.Context, address string) (remote, error) {
 	path := address
 	if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
@@ -72,8 +77,14 @@ func (r *repo) remote(ctx context.Context, address string) (remote, error) {
 	} else if colon := strings.IndexByte(address, ':'); colon >= 0 && !strings.Contains(address[:colon], "/") {
 		return remote{address, "git-receive-pack", "git-upload-pack"}, nil
 	}
-	if !filepath.IsAbs(path) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(os.Getenv("HOME"), rest)
+	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(r.Path, path)
+	}
+	path = strings.TrimSuffix(filepath.Clean(path), "/.git")
+	if _, err := os.Stat(path); err != nil {
+		path += ".git"
 	}
 	to, err := git.Open(ctx, path)
 	if err != nil {

@@ -1,0 +1,49 @@
+//go:build linux
+
+package repository
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskyard/internal/testkit"
+)
+
+// Not in parallel: the address depends on the account of the process.
+func TestAPushFindsARemoteAsGitDoes(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	s := newSite(t, files{"a.txt": "one\n"})
+	remote, clone := filepath.Join(home, "remote.git"), filepath.Join(home, "clone")
+	s.git("clone", "-q", "--bare", s.repo, remote)
+	s.git("clone", "-q", s.repo, clone)
+	testkit.Git(t, clone, "checkout", "-q", "--detach")
+	s.branch("fix", "main", files{"a.txt": "two\n"})
+	o := s.order(1, "fix")
+	m := s.apply(o)
+	s.git("remote", "add", "origin", remote)
+	o.Push = "origin"
+	relative, err := filepath.Rel(s.repo, remote)
+	testkit.NoError(t, err)
+	pushed := func(address, to string) {
+		t.Helper()
+		testkit.Git(t, to, "update-ref", "refs/heads/main", m.Before)
+		s.git("remote", "set-url", "origin", address)
+		if err := s.rs.Advance(t.Context(), o, m.Before, m.After); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		same(t, address, testkit.Git(t, to, "rev-parse", "main"), m.After)
+	}
+	for address, to := range map[string]string{
+		remote: remote, "~/remote.git": remote, "~/remote": remote, filepath.Join(home, "remote"): remote, relative: remote,
+		"file://" + home + "/remote": remote, filepath.Join(clone, ".git"): clone, clone: clone,
+	} {
+		pushed(address, to)
+	}
+	t.Run("and replaces its beginning once", func(t *testing.T) {
+		rules := "[url \"" + home + "/\"]\n\tinsteadOf = /short/\n[url \"/none/\"]\n\tinsteadOf = " + home + "/\n\tpushInsteadOf = " + home + "/\n"
+		ok(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(rules), 0o600))
+		pushed("/short/remote.git", remote)
+	})
+}
