@@ -27,18 +27,13 @@ func (r *repo) push(ctx context.Context, o task.MergeOrder, after string) error 
 	if err != nil {
 		return refuse(git.Reason(err))
 	}
-	g := r.account.Set("protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always", "push.gpgSign=false",
-		"push.recurseSubmodules=no", "push.followTags=false", "core.gitProxy=").
-		With("GIT_SSH_COMMAND=" + r.accountSetting(ctx, "core.sshCommand", "ssh -oBatchMode=yes"))
-	if helper := r.accountSetting(ctx, "credential.helper", ""); helper != "" {
-		g = g.Set("credential.helper=" + helper)
-	}
+	pusher := r.pusher(ctx)
 	for address := range strings.Lines(list) {
 		to, err := r.remote(ctx, strings.TrimSuffix(address, "\n"))
 		if err != nil {
 			return refuse(git.Reason(err))
 		}
-		g := g
+		g := pusher
 		if !strings.Contains(to.address, "=") { // url.*.insteadOf of the account was applied already
 			g = g.Set("url."+to.address+".insteadOf="+to.address, "url."+to.address+".pushInsteadOf="+to.address)
 		}
@@ -119,8 +114,17 @@ func (r *repo) onRemote(ctx context.Context, g git.Git, to remote, o task.MergeO
 	return r.IsAncestor(ctx, tip, after)
 }
 
-// accountSetting returns a setting of the server's account, never of the repository.
-func (r *repo) accountSetting(ctx context.Context, name, otherwise string) string {
-	value, _ := r.Git.Run(ctx, nil, "config", "--global", "--get", name) // an error if it is not set
-	return cmp.Or(strings.TrimSpace(value), otherwise)
+// pusher returns Git for pushes, with the credentials of the server's account.
+func (r *repo) pusher(ctx context.Context) git.Git {
+	ssh, _ := r.account.Run(ctx, nil, "config", "--get", "core.sshCommand") // an error if it is not set
+	g := r.account.Set("protocol.https.allow=always", "protocol.ssh.allow=always", "protocol.file.allow=always", "push.gpgSign=false",
+		"push.recurseSubmodules=no", "push.followTags=false", "core.gitProxy=").
+		With("GIT_SSH_COMMAND=" + cmp.Or(strings.TrimSpace(ssh), "ssh -oBatchMode=yes"))
+	// Every call of ours ends with credential.helper=, which disables all of them.
+	list, _ := r.account.Run(ctx, nil, "config", "--null", "--get-regexp", `^credential\.(.*\.)?helper$`)
+	helpers := strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
+	for _, setting := range helpers[:len(helpers)-1] {
+		g = g.Set(strings.Replace(setting, "\n", "=", 1))
+	}
+	return g
 }

@@ -5,6 +5,7 @@ package repository
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"taskyard/internal/testkit"
@@ -42,8 +43,37 @@ func TestAPushFindsARemoteAsGitDoes(t *testing.T) {
 		pushed(address, to)
 	}
 	t.Run("and replaces its beginning once", func(t *testing.T) {
-		rules := "[url \"" + home + "/\"]\n\tinsteadOf = /short/\n[url \"/none/\"]\n\tinsteadOf = " + home + "/\n\tpushInsteadOf = " + home + "/\n"
+		rules := "[url \"" + home + "/\"]\n\tinsteadOf = /short/\n" +
+			"[url \"/none/\"]\n\tinsteadOf = " + home + "/\n\tpushInsteadOf = " + home + "/\n"
 		ok(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(rules), 0o600))
 		pushed("/short/remote.git", remote)
 	})
+}
+
+// Not in parallel: the configuration is that of the process's account.
+func TestAPushUsesAllCredentialHelpersOfTheAccount(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	s := newSite(t, files{"a.txt": "one\n"})
+	s.git("config", "credential.https://github.com.helper", "!echo username=evil; echo password=evil; :")
+	s.git("config", "core.sshCommand", "evil")
+	says := func(name string) string { return "\thelper = \"!echo username=" + name + "; echo password=x; :\"\n" }
+	for file, text := range map[string]string{
+		".gitconfig": "[credential \"https://github.com\"]\n\thelper =\n" + says("github") + "[include]\n\tpath = more\n",
+		"more":       "[credential]\n" + says("other") + "[core]\n\tsshCommand = touch " + home + "/ran && false\n",
+	} {
+		ok(t, os.WriteFile(filepath.Join(home, file), []byte(text), 0o600))
+	}
+	r, err := s.rs.open(t.Context(), s.repo)
+	ok(t, err)
+	g := r.pusher(t.Context())
+	for host, want := range map[string]string{"github.com": "github", "gitlab.com": "other"} {
+		out, err := g.Run(t.Context(), strings.NewReader("protocol=https\nhost="+host+"\n\n"), "credential", "fill")
+		if err != nil || !strings.Contains(out, "username="+want+"\n") {
+			t.Errorf("%s: got %q, %v", host, out, err)
+		}
+	}
+	_, _ = g.Run(t.Context(), nil, "ls-remote", "ssh://git.example/web.git")
+	_, err = os.Stat(filepath.Join(home, "ran"))
+	ok(t, err)
 }
