@@ -31,7 +31,7 @@ const maxCompared = 200_000
 // and function names; and for binary files and those larger than 16 MiB, their
 // object names. It is streamed: only the list of files is held in memory.
 func compare(ctx context.Context, g git.Git, from, to string, redact func(string) string) (*comparison, error) {
-	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact), names: shownNames{}}
+	p := &patch{sum: sha256.New(), list: textdiff.NewList(redact), names: newShownNames()}
 	err := g.Changes(ctx, from, to, func(c git.Change) error {
 		if len(p.changes) == maxCompared {
 			return task.Errorf(task.Conflict, task.CodeRepository, "More than %s files differ: too many for one result",
@@ -179,14 +179,23 @@ func (p *patch) end() error {
 // shownNames are the names under which the files of a comparison are shown. They
 // differ, although several paths may have the same printable form: a reviewer must
 // be able to open each.
-type shownNames map[string]bool
+type shownNames struct {
+	used map[string]bool
+	last map[string]int // number of the last name with this beginning
+}
+
+func newShownNames() shownNames { return shownNames{map[string]bool{}, map[string]int{}} }
 
 func (s shownNames) add(name string) string {
-	shown := name
-	for n := 2; s[shown]; n++ {
-		shown = fmt.Sprintf("%s (%d)", task.ClipText(name, task.MaxFilePath-10), n)
+	shown, start := name, ""
+	for s.used[shown] {
+		if start == "" {
+			start = task.ClipText(name, task.MaxFilePath-10)
+		}
+		s.last[start] = max(s.last[start]+1, 2)
+		shown = fmt.Sprintf("%s (%d)", start, s.last[start])
 	}
-	s[shown] = true
+	s.used[shown] = true
 	return shown
 }
 
@@ -206,7 +215,7 @@ func (rs *Repositories) FileDiff(ctx context.Context, repository, from, to, path
 	l := textdiff.NewList(rs.o.Redact)
 	l.Context, l.Limit = min(max(lines, 0), 1_000_000), maxOpened
 	var found *git.Change
-	names, shown := shownNames{}, ""
+	names, shown := newShownNames(), ""
 	err = r.bare.Changes(ctx, from, to, func(c git.Change) error {
 		if name := names.add(l.Name(c.Path)); name == path || c.Path == path && shown != path {
 			found, shown = &c, name

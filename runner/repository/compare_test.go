@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"taskyard/internal/testkit"
 	"taskyard/task"
@@ -239,5 +240,23 @@ func TestFilesWhoseNamesLookTheSameAreComparedSeparately(t *testing.T) {
 	want := files{"x\ufffd.sh": "third", "x\ufffd.sh (2)": "fourth", "x\ufffd.sh (3)": "first", "x\ufffd.sh (4)": "second"}
 	for name, text := range want {
 		same(t, name, diffs[name], "@@ -0,0 +1 @@\n+"+text)
+	}
+}
+
+// Otherwise an agent could keep the server busy for hours.
+func TestManyFilesWhoseNamesLookTheSameAreNamedQuickly(t *testing.T) {
+	t.Parallel()
+	s, last, began := newShownNames(), "", time.Now()
+	for range 50_000 {
+		last = s.add("x\ufffd")
+	}
+	for i := range 25_000 {
+		for range 2 {
+			s.add(strings.Repeat("x", task.MaxFilePath-9) + fmt.Sprintf("%09d", i))
+		}
+	}
+	same(t, "the last name", last, "x\ufffd (50000)")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }
