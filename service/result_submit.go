@@ -203,8 +203,7 @@ func (s *Service) watchSubmission(ctx context.Context, sub *submission, stop, re
 	defer changed.Close()
 	for {
 		_, err := read(ctx, s, func(rx *db.Rx) (struct{}, error) { return struct{}{}, checkSubmission(rx, sub) })
-		var refused *task.Error
-		if errors.As(err, &refused) {
+		if isRefusal(err) {
 			refuse(err)
 		}
 		select {
@@ -216,6 +215,13 @@ func (s *Service) watchSubmission(ctx context.Context, sub *submission, stop, re
 		case <-changed.C:
 		}
 	}
+}
+
+// isRefusal reports whether an error is about the task or the caller: the database
+// that cannot be reached now may be back when the checks end.
+func isRefusal(err error) bool {
+	refused, ok := errors.AsType[*task.Error](err)
+	return ok && refused.Kind != task.Unavailable
 }
 
 // checkSubmission returns the error with which a submission would be refused now.

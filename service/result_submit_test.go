@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,13 @@ func TestChecksEndWithTheRunThatCompletesItsTask(t *testing.T) {
 		must(inst.s.CancelTask(inst.ctx(), maya, tk.ID, "not needed"))
 		refused(t, <-got, task.CodeArchived)
 	})
+}
+
+func TestChecksDoNotEndWithTheConnectionToTheDatabase(t *testing.T) {
+	t.Parallel()
+	equal(t, "an unreachable database refuses", isRefusal(task.Errorf(task.Unavailable, task.CodeUnavailable, "try again")), false)
+	equal(t, "an unknown error refuses", isRefusal(io.EOF), false)
+	equal(t, "a canceled run refuses", isRefusal(task.Errorf(task.Unauthorized, task.CodeUnauthorized, "canceled")), true)
 }
 
 func TestCancelingATaskDuringItsMergeDoesNotMoveTheTarget(t *testing.T) {
