@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,8 +110,27 @@ func (rs *Repositories) checkCommand(
 	}
 	name, err := tree.Changed(ctx, at.Head)
 	revokeVerdict(run, name)
-	tree.RemoveUntracked(ctx, before) // otherwise they would be part of the next result
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	rs.noteRemoved(run, tree.RemoveUntracked(ctx, before)) // otherwise they would be part of the next result
 	return err
+}
+
+// noteRemoved adds to the log of a check which files were removed after it: somebody
+// else may have written one while it ran.
+func (rs *Repositories) noteRemoved(run *task.CheckRun, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	list := task.ClipText(textdiff.Printable(rs.o.Redact(strings.Join(names[:min(len(names), 20)], ", "))), 500)
+	note := fmt.Sprintf("Taskyard removed new files after this check (%d): %s\n", len(names), list)
+	log := run.Log[max(0, len(run.Log)+len(note)+1-task.MaxCheckLog):]
+	if log != "" && !strings.HasSuffix(log, "\n") {
+		log += "\n"
+	}
+	run.Log = strings.ToValidUTF8(log, "") + note
+	run.LogSHA256 = check.Sum(run.Log)
 }
 
 // record stores the outcome of a command.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"taskyard/internal/testkit"
+	checks "taskyard/runner/check"
 	"taskyard/runner/workspace"
 	"taskyard/task"
 )
@@ -83,8 +84,13 @@ func TestAResultIsTheContentOfTheWorktree(t *testing.T) {
 	t.Run("files that a check leaves are not part of the next result", func(t *testing.T) {
 		run := check(task.Check{Run: "mkdir out; echo x > out/cover.out; echo x > cover.log; ln -s /etc/passwd link; git init -q nested; exit 1"})
 		same(t, "verdict", string(run.Verdict)+" "+run.Reason, "failed exit code 1")
+		same(t, "log", run.Log, "Taskyard removed new files after this check (2): link, out/cover.out")
+		same(t, "hash of the log", run.LogSHA256, checks.Sum(run.Log))
 		put(t, w.Folder(), files{"mine.txt": "x\n"})
-		check(task.Check{Run: "echo x > report.xml"})
+		run = check(task.Check{Run: "echo x > report.xml; head -c 300000 /dev/zero | tr '\\0' x"})
+		if !strings.HasSuffix(run.Log, "x\nTaskyard removed new files after this check (1): report.xml\n") || len(run.Log) > task.MaxCheckLog {
+			t.Errorf("got a log of %d bytes: …%s", len(run.Log), run.Log[max(0, len(run.Log)-100):])
+		}
 		next, err := s.rs.Snapshot(t.Context(), s.live(), "coder")
 		ok(t, err)
 		same(t, "files", fileList(next.Files), "modified a.txt +1-1\nadded docs/b.md +1-0\nadded mine.txt +1-0")

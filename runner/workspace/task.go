@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"taskyard/runner/git"
@@ -104,23 +105,25 @@ func (w *Task) Untracked(ctx context.Context) (map[string]bool, error) {
 }
 
 // RemoveUntracked deletes what Untracked returns, except the files of before and
-// what cannot be deleted. It leaves repositories within the folder, which are
-// never committed.
-func (w *Task) RemoveUntracked(ctx context.Context, before map[string]bool) {
+// what cannot be deleted, and returns the sorted names of what it deleted. It leaves
+// repositories within the folder, which are never committed.
+func (w *Task) RemoveUntracked(ctx context.Context, before map[string]bool) (removed []string) {
 	names, err := w.Untracked(ctx)
-	if err != nil {
-		return
+	if err != nil || ctx.Err() != nil {
+		return nil
 	}
 	root, err := os.OpenRoot(w.Folder())
 	if err != nil {
-		return
+		return nil
 	}
 	defer func() { _ = root.Close() }()
 	for name := range names {
-		if !before[name] && !strings.HasSuffix(name, "/") {
-			_ = root.Remove(name)
+		if !before[name] && !strings.HasSuffix(name, "/") && root.Remove(name) == nil {
+			removed = append(removed, name)
 		}
 	}
+	slices.Sort(removed)
+	return removed
 }
 
 // move is an update of a folder's files from one commit to another.
