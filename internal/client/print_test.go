@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"taskyard/task"
+
 	"taskyard/internal/testkit"
 )
 
@@ -187,6 +189,15 @@ func TestAReasonKeepsItsLines(t *testing.T) {
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("%s: %q is not in\n%s", name, c.want, out)
 		}
+	}
+}
+
+func TestACheckNamesItsExitCodeOnce(t *testing.T) {
+	t.Parallel()
+	e, out := onPaper(t, nil)
+	e.showChecks([]task.CheckRun{{Name: "test", Verdict: task.CheckFailed, ExitCode: 2, Reason: "exit code 2", Millis: 90, Required: true}})
+	if got, want := out.String(), "  ✗ test failed: exit code 2, 90ms, required\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -152,10 +152,7 @@ var verdictMarks = map[task.Verdict]string{task.CheckPassed: "✓", task.CheckFa
 func (e *Env) showChecks(list []task.CheckRun) {
 	for _, c := range list {
 		line := fmt.Sprintf("%s %s %s", verdictMarks[c.Verdict], c.Name, strings.ReplaceAll(string(c.Verdict), "_", " "))
-		if c.Verdict == task.CheckFailed && c.ExitCode != 0 {
-			line += ", exit code " + strconv.Itoa(c.ExitCode)
-		}
-		if c.Reason != "" {
+		if c.Reason != "" { // also names the exit code
 			line += ": " + c.Reason
 		}
 		if c.Millis > 0 {
