@@ -120,10 +120,14 @@ func TestAStreamOfOtherTopicsDoesNotMakeAPageCurrent(t *testing.T) {
 	b := inst.tab()
 	b.open(path(tk.ID, ""))
 	b.live()
-	was := eval[string](b, `document.documentElement.dataset.gen`)
-	// The tab with the stream reports changes to all tabs; it did not know this page yet.
-	eval[chromedp.Void](b, `(() => { const bus = new BroadcastChannel("taskyard-live"); bus.postMessage({heard: {topics: ["task:999"], named: ["task:999"], gen: "12345"}}); return new Promise(done => setTimeout(done, 200)); })()`)
-	equal(t, "generation that the page knows", eval[string](b, `document.documentElement.dataset.gen`), was)
+	// The tab with the stream reports changes to all tabs; topics are those of its stream.
+	report := func(gen, topics string) string {
+		return eval[string](b, `(() => { const topics = `+topics+`; new BroadcastChannel("taskyard-tabs").postMessage({message: {topics, named: ["task:999"], gen: "`+gen+`"}});
+			return new Promise(done => setTimeout(() => done(document.documentElement.dataset.gen), 200)); })()`)
+	}
+	const own = `[...document.querySelectorAll("[data-live]")].flatMap(el => el.dataset.live.split(/\s+/).filter(Boolean))`
+	equal(t, "generation after a stream with the topics of the page", report("12345", own), "12345")
+	equal(t, "generation after a stream that did not know the page yet", report("67890", `["task:999"]`), "12345")
 }
 
 func TestAFormIsResentAfterALostResponse(t *testing.T) {
