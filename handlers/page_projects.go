@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -105,11 +106,11 @@ func (s *Server) saveProject(c echo.Context, m views.ProjectModel, archived bool
 	e, refused := refusal(err)
 	switch {
 	case refused && e.Code == task.CodeStaleProject:
-		now, err := s.svc.Project(c.Request().Context(), actorFrom(c), m.Form.Key)
+		now, by, err := s.svc.ProjectVersion(c.Request().Context(), actorFrom(c), m.Form.Key)
 		if err != nil {
 			return err
 		}
-		m.Form.Version, m.Changed = now.Version, "Someone else has changed this project."
+		m.Form.Version, m.Changed = now, cmp.Or(ui.ActorLabel(by), "Someone else")+" has changed this project."
 		return s.showProject(c, m, statuses[e.Kind])
 	case refused:
 		m.Errors, m.Key = ui.FieldErrorsFrom(e), nextKey(c, e)

@@ -79,7 +79,7 @@ func TestProjectsOnPages(t *testing.T) {
 	})
 	t.Run("another person's change is reported, not overwritten", func(t *testing.T) {
 		b.post("/settings/projects/web", fields("act", "save", "version", "99", "description", "Mine")...).is(409).
-			shows("Someone else has changed this project", "Mine")
+			shows("maya has changed this project", "Mine")
 	})
 	t.Run("an archived project accepts no tasks, and an undo restores it", func(t *testing.T) {
 		p := b.post("/settings/projects/web/archive").redirectsTo(list).shows("Archived the project web", "archived")

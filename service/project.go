@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -53,6 +54,40 @@ func (s *Service) Project(ctx context.Context, a task.Actor, key string) (*task.
 		return nil, err
 	}
 	return read(ctx, s, func(rx *db.Rx) (*task.Project, error) { return rx.Project(key) })
+}
+
+// projectEvents is how many of the last events ProjectVersion looks at.
+const projectEvents = 500
+
+// ProjectVersion returns the version of a project, and who made it: "" if that is
+// not among the last events. Errors: not an admin, unknown key.
+func (s *Service) ProjectVersion(ctx context.Context, a task.Actor, key string) (version int64, by string, err error) {
+	if err := s.allowed(a, task.Admin); err != nil {
+		return 0, "", err
+	}
+	err = s.db.Snapshot(ctx, func(rx *db.Rx) error {
+		p, err := rx.Project(key)
+		if err != nil {
+			return err
+		}
+		last, err := rx.LastEventID()
+		if err != nil {
+			return err
+		}
+		list, err := rx.Events(task.EventFilter{After: max(0, last-projectEvents), Limit: projectEvents, Nouns: []string{"project"}})
+		for _, e := range list {
+			var made struct {
+				Project string `json:"project"`
+				Version int64  `json:"version"`
+			}
+			if json.Unmarshal(e.Changes, &made) == nil && made.Project == key && made.Version == p.Version {
+				by = e.Actor
+			}
+		}
+		version = p.Version
+		return err
+	})
+	return version, by, err
 }
 
 // ExamineProject looks at the repository of a project, saved or not. Errors:
