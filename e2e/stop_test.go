@@ -49,7 +49,7 @@ func TestStopEverythingEndsAllProcessesAndSurvivesARestart(t *testing.T) {
 	}
 	for _, id := range out.Runs {
 		got := s.rows("SELECT status, phase, reason FROM runs WHERE id = ?", id.String())[0]
-		if !strings.HasPrefix(got, "canceled|by|everything was stopped by user:") || !strings.HasSuffix(got, ": A key leaked.") {
+		if !strings.HasPrefix(got, "canceled|by|everything was stopped by ") || !strings.HasSuffix(got, ": A key leaked.") {
 			t.Errorf("got run %s as %s", id, got)
 		}
 	}

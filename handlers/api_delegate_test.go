@@ -81,7 +81,7 @@ func TestDelegationOverHTTP(t *testing.T) {
 	t.Run("stop cancels the run, once", func(t *testing.T) {
 		d := decode[delegatedBody](s.do("operator", "POST", "/api/delegate", `{"task":"Read it","agentType":"coder"}`).want(202))
 		got := decode[delegatedBody](s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", `{"reason":"enough"}`).want(200))
-		if got.Status != task.RunCanceled || !strings.HasSuffix(got.Error, "stopped by user:operator: enough") {
+		if got.Status != task.RunCanceled || !strings.HasSuffix(got.Error, "stopped by operator: enough") {
 			t.Errorf("got %+v", got)
 		}
 		s.do("operator", "POST", "/api/delegate/"+d.RunID+"/stop", "").problem(409, task.CodeRunEnded)

@@ -30,7 +30,7 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 				continue
 			}
 			p := a.problem(409, task.CodePaused)
-			for _, w := range []string{"agent coder has been paused by user:operator since 2026-03-02T09:00:00.000Z", "a bad key"} {
+			for _, w := range []string{"agent coder has been paused by operator since 2026-03-02 09:00 UTC", "a bad key"} {
 				if !strings.Contains(p.Detail, w) {
 					t.Errorf("%q does not contain %q", p.Detail, w)
 				}
@@ -46,7 +46,7 @@ func TestPauseAndResumeOverHTTP(t *testing.T) {
 			Task   *task.Task `json:"task"`
 			Paused string     `json:"paused"`
 		}](s.do("agent", "POST", "/api/agents/coder/complete-and-signup", `{"taskId":`+strings.TrimPrefix(k, "/api/tasks/")+`}`).want(200))
-		if got.Task != nil || !strings.HasPrefix(got.Paused, "agent coder has been paused by user:operator") {
+		if got.Task != nil || !strings.HasPrefix(got.Paused, "agent coder has been paused by operator") {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -51,7 +51,7 @@ func TestAWaitingRunShowsExactlyWhatWillRun(t *testing.T) {
 		t.Fatalf("got %+v", a)
 	}
 	p := s.do("reviewer", "POST", path+"/approve", "").problem(409, task.CodeRunDecided)
-	if !strings.Contains(p.Detail, "approved by user:reviewer") {
+	if !strings.Contains(p.Detail, "approved by reviewer") {
 		t.Errorf("the error does not name the decision: %s", p.Detail)
 	}
 	s.do("reviewer", "POST", path+"/deny", `{"reason":"late"}`).problem(409, task.CodeRunDecided)

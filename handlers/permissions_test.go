@@ -60,7 +60,7 @@ func TestPermissionsOverJSON(t *testing.T) {
 			t.Fatalf("got %+v", r)
 		}
 		if p := s.do("reviewer", "POST", at+"deny", `{"reason":"no"}`).problem(409,
-			task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by user:reviewer") {
+			task.CodeRunDecided); !strings.Contains(p.Detail, "allowed by reviewer") {
 			t.Error(p.Detail)
 		}
 		if r := decode[body](s.do("viewer", "GET", run, "").want(200)); r.Permission != nil {

@@ -103,11 +103,11 @@ func checkUndecided(r *task.Run, now task.Time) error {
 	}
 	if h := r.PendingDecision; h != nil {
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
-			r.ID, h.Decision, h.By, h.At, reasonSuffixColon(h.Reason))
+			r.ID, h.Decision, task.ActorLabel(h.By), h.At.Minute(), reasonSuffixColon(h.Reason))
 	}
 	if r.Approval.ExpiresAt <= now {
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
-			"The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt)
+			"The approval of run %d expired at %s: nobody decided in time", r.ID, r.Approval.ExpiresAt.Minute())
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func decidedError(r *task.Run) error {
 	}
 	a := r.Approval
 	return task.Errorf(task.Conflict, task.CodeRunDecided, "Run %d was already %s by %s at %s%s",
-		r.ID, a.Decision, a.By, a.At, reasonSuffixColon(a.Reason))
+		r.ID, a.Decision, task.ActorLabel(a.By), a.At.Minute(), reasonSuffixColon(a.Reason))
 }
 
 // reasonSuffixColon leads over to a reason, where there is one.

@@ -83,7 +83,7 @@ func (tx *txn) undo(id task.ID) error {
 		return task.Errorf(task.Conflict, task.CodeRunDecided,
 			"The decision on run %d has taken effect (%s) and cannot be undone", id, r.State().Text())
 	case h.By != tx.actor.Name:
-		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may undo that", h.By, id)
+		return task.Errorf(task.Forbidden, task.CodeForbidden, "%s decided on run %d: nobody else may undo that", task.ActorLabel(h.By), id)
 	case h.Until <= tx.Now:
 		return task.Errorf(task.Conflict, task.CodeRunDecided, "The decision on run %d could be undone until %s", id, h.Until)
 	}
@@ -181,7 +181,7 @@ func (tx *txn) applyDecision(r *task.Run) error {
 // decisionRightLost says why a person may no longer decide, "" when they may. Who has
 // no account, as on a server without people, keeps the right.
 func (tx *txn) decisionRightLost(name string) (string, error) {
-	u, _, ok, err := tx.UserByName(displayName(name))
+	u, _, ok, err := tx.UserByName(task.ActorLabel(name))
 	switch {
 	case err != nil || !ok:
 		return "", err

@@ -128,9 +128,9 @@ func TestAHeldDecisionIsADecision(t *testing.T) {
 	one := []task.ID{r.ID}
 	t.Run("it cannot be decided again", func(t *testing.T) {
 		_, err := inst.s.ApproveRun(inst.ctx(), maya, r.ID, Approve{})
-		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
+		refused(t, err, task.CodeRunDecided, "already approved by rita")
 		_, err = inst.s.DenyRun(inst.ctx(), maya, r.ID, "no", 0)
-		refused(t, err, task.CodeRunDecided, "already approved by user:rita")
+		refused(t, err, task.CodeRunDecided, "already approved by rita")
 	})
 	t.Run("only the person who decided can undo it", func(t *testing.T) {
 		for _, a := range []task.Actor{coder, oleg, maya} {

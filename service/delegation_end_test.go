@@ -85,7 +85,7 @@ func TestADelegationIsApprovedByPolicy(t *testing.T) {
 		got := inst.delegated(own, d.RunID)
 		equal(t, "status", got.Status, task.RunCanceled)
 		equal(t, "phase", got.Phase, task.PhaseDenied)
-		equal(t, "error", got.Error, "denied by user:rita: not today")
+		equal(t, "error", got.Error, "denied by rita: not today")
 	})
 	t.Run("a person's request is its approval", func(t *testing.T) {
 		equal(t, "phase", inst.delegate(oleg, task.Delegation{}).Phase, task.PhaseQueued)

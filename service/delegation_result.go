@@ -159,7 +159,7 @@ func setOutcome(d *task.Delegated, r *task.Run, tk *task.Task) {
 	case r.Status == task.RunFailed:
 		d.Error = fmt.Sprintf("run %d of agent %s failed (%s) in attempt %d: %s", r.ID, r.Agent, r.Phase, r.Attempt, r.Reason)
 	case r.Approval != nil && r.Phase == task.PhaseDenied:
-		d.Error = "denied by " + r.Approval.By + ": " + r.Reason
+		d.Error = "denied by " + task.ActorLabel(r.Approval.By) + ": " + r.Reason
 	default:
 		d.Error = fmt.Sprintf("run %d was canceled (%s): %s", r.ID, r.Phase, r.Reason)
 	}
@@ -195,7 +195,7 @@ func (s *Service) StopDelegated(ctx context.Context, a task.Actor, id task.ID, r
 		if tk.Status.Archived() {
 			return task.Errorf(task.Conflict, task.CodeRunEnded, "The delegation of run %d has ended: task %d is %s", id, tk.ID, tk.Status)
 		}
-		why := "stopped by " + a.Name
+		why := "stopped by " + task.ActorLabel(a.Name)
 		if reason != "" {
 			why += ": " + reason
 		}

@@ -137,7 +137,7 @@ func (tx *txn) mayDemand(project string, d task.Demands) error {
 			"%s may not set checks or the review of a task: only people do", tx.actor.Name)
 	case !tx.actor.May(task.Decide):
 		return task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s may not set checks or the review of a task: only reviewers and admins do", displayName(tx.actor.Name))
+			"%s may not set checks or the review of a task: only reviewers and admins do", task.ActorLabel(tx.actor.Name))
 	}
 	p, err := projectOrNone(&tx.Rx, project)
 	if err != nil {

@@ -264,7 +264,7 @@ func mergeMessage(tk *task.Task, r *task.Result) string {
 	text += fmt.Sprintf("\nTaskyard-Task: %d\nTaskyard-Result: %d %s\n", tk.ID, r.Number, r.Digest)
 	for _, v := range r.Votes {
 		if v.Accept {
-			text += "Accepted-by: " + displayName(v.By) + "\n"
+			text += "Accepted-by: " + task.ActorLabel(v.By) + "\n"
 		}
 	}
 	return text

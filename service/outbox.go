@@ -52,15 +52,7 @@ func (tx *txn) notifyMessage(tk *task.Task, kind task.MessageKind, text string) 
 	if kind == task.KindQuestion {
 		out, verb = task.OutQuestion, " asks: "
 	}
-	return tx.enqueueNotification(out, tk.ID, tk.Title, tk.Owner, 0, displayName(tx.actor.Name)+verb+text)
-}
-
-// displayName is an actor's name for people.
-func displayName(actor string) string {
-	if actor == task.System {
-		return "Taskyard"
-	}
-	return strings.TrimPrefix(actor, "user:")
+	return tx.enqueueNotification(out, tk.ID, tk.Title, tk.Owner, 0, task.ActorLabel(tx.actor.Name)+verb+text)
 }
 
 // notifyRun is enqueueNotification for a run that waits for a reviewer.

@@ -180,11 +180,11 @@ func (s *Service) StopEverything(ctx context.Context, a task.Actor, reason strin
 				return out, err
 			}
 		}
-		if err := tx.cancelRunning("everything was stopped by " + a.Name + ": " + reason); err != nil {
+		if err := tx.cancelRunning("everything was stopped by " + task.ActorLabel(a.Name) + ": " + reason); err != nil {
 			return out, err
 		}
 		out.Runs = append([]task.ID{}, tx.signals.Ended...)
-		if err := tx.noteStopped(a.Name + ": " + reason); err != nil {
+		if err := tx.noteStopped(task.ActorLabel(a.Name) + ": " + reason); err != nil {
 			return out, err
 		}
 		if err := tx.event(task.EvInstanceStopped, task.Event{}, changes{"reason": reason, "runs": out.Runs}); err != nil {

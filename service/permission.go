@@ -141,7 +141,7 @@ func (s *Service) decidePermission(ctx context.Context, a task.Actor, run task.I
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided, "%s", p.Outcome())
 		case p.ExpiresAt <= tx.Now:
 			return nil, task.Errorf(task.Conflict, task.CodeRunDecided,
-				"Permission %d of run %d expired at %s: nobody decided in time", n, run, p.ExpiresAt)
+				"Permission %d of run %d expired at %s: nobody decided in time", n, run, p.ExpiresAt.Minute())
 		}
 		decide(p)
 		if err := tx.settlePermission(r, p); err != nil {
@@ -184,11 +184,11 @@ func decisionLine(p *task.Permission) string {
 	switch p.Decision {
 	case task.PermissionAllowed:
 		if p.Scope == task.ScopeRun {
-			return fmt.Sprintf("%s may be called until this run ends, by %s", p.Tool, displayName(p.By))
+			return fmt.Sprintf("%s may be called until this run ends, by %s", p.Tool, task.ActorLabel(p.By))
 		}
-		return fmt.Sprintf("This call of %s is allowed by %s", p.Tool, displayName(p.By))
+		return fmt.Sprintf("This call of %s is allowed by %s", p.Tool, task.ActorLabel(p.By))
 	case task.PermissionDenied:
-		return fmt.Sprintf("This call of %s is denied by %s: %s", p.Tool, displayName(p.By), p.Message)
+		return fmt.Sprintf("This call of %s is denied by %s: %s", p.Tool, task.ActorLabel(p.By), p.Message)
 	}
 	return "Nobody decided in time: this call of " + p.Tool + " is denied"
 }

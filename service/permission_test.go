@@ -75,7 +75,7 @@ func TestARunContinuesAfterAPersonDecides(t *testing.T) {
 	})
 	t.Run("a second decision gets the outcome", func(t *testing.T) {
 		_, err := inst.s.DenyPermission(inst.ctx(), rita, p.Run, p.N, "no")
-		refused(t, err, task.CodeRunDecided, "already allowed by user:rita")
+		refused(t, err, task.CodeRunDecided, "already allowed by rita")
 	})
 	t.Run("the next call is requested again", func(t *testing.T) {
 		equal(t, "waits", inst.requestPermission(st, "bash").IsPending(), true)
@@ -109,7 +109,7 @@ func TestADenialRequiresAReasonAndTheRunContinues(t *testing.T) {
 	equal(t, "state", r.State().String(), "running/working")
 	equal(t, "message", r.Permission.Message, "use read")
 	_, err = inst.s.AllowPermission(inst.ctx(), rita, p.Run, p.N, "")
-	refused(t, err, task.CodeRunDecided, "already denied by user:rita", "use read")
+	refused(t, err, task.CodeRunDecided, "already denied by rita", "use read")
 }
 
 func TestAPermissionExpires(t *testing.T) {

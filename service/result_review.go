@@ -214,7 +214,7 @@ func (s *Service) RequestChanges(ctx context.Context, a task.Actor, id task.ID, 
 		if n > 0 {
 			summary += fmt.Sprintf("\n(%d %s on the change)", n, plural(int(n), "comment", "comments"))
 		}
-		return tx.sendBack(tk, summary, fmt.Sprintf("changes requested on result %d by %s", r.Number, displayName(a.Name)))
+		return tx.sendBack(tk, summary, fmt.Sprintf("changes requested on result %d by %s", r.Number, task.ActorLabel(a.Name)))
 	})
 }
 
@@ -305,7 +305,7 @@ func mayDecide(a task.Actor, r *task.Result, now task.Time) error {
 		return nil
 	}
 	return task.Errorf(task.Forbidden, task.CodeForbidden, "%s may not decide on result %d: its policy requires %s",
-		displayName(a.Name), r.Number, r.MissingVoters())
+		task.ActorLabel(a.Name), r.Number, r.MissingVoters())
 }
 
 // MayVote reports why the vote of the caller on a result would not count, nil

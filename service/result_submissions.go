@@ -35,7 +35,7 @@ func (l *submissions) join(sub *submission, now task.Time) (*submission, error) 
 			what = "has its check " + existing.again + " run again"
 		}
 		return nil, task.Errorf(task.Conflict, task.CodeChecksRunning,
-			"Task %d %s by %s: its checks run", sub.task.ID, what, displayName(existing.caller.Name))
+			"Task %d %s by %s: its checks run", sub.task.ID, what, task.ActorLabel(existing.caller.Name))
 	}
 	sub.done, sub.since = make(chan struct{}), now
 	l.all[sub.task.ID] = sub

@@ -76,7 +76,7 @@ func (tx *txn) assessRights(tk *task.Task, def task.Agent, r *task.Run) (v right
 	switch {
 	case v.waits:
 	case grant != "":
-		v.reason = "what " + displayName(by) + " approved for all runs of the task has changed"
+		v.reason = "what " + task.ActorLabel(by) + " approved for all runs of the task has changed"
 	case policy == task.ApproveAlways:
 		v.reason = "each run of " + def.ID + " needs approval"
 	}
@@ -359,7 +359,7 @@ func (tx *txn) mayApprove(r *task.Run) (sole bool, err error) {
 	n, err := tx.OtherReviewers(strings.TrimPrefix(tx.actor.Name, "user:"))
 	if err == nil && n > 0 {
 		err = task.Errorf(task.Forbidden, task.CodeForbidden,
-			"%s requested run %d with a token: another reviewer must approve it", displayName(tx.actor.Name), r.ID)
+			"%s requested run %d with a token: another reviewer must approve it", task.ActorLabel(tx.actor.Name), r.ID)
 	}
 	return err == nil, err
 }

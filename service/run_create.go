@@ -233,7 +233,8 @@ func (tx *txn) runnableOwner(tk *task.Task) (task.Agent, error) {
 	case open != nil:
 		return def, conflict(task.CodeRunOpen, "Task %d is in flight: run %d is %s", tk.ID, open.ID, open.Status)
 	case tk.Claim != nil:
-		return def, conflict(task.CodeClaimed, "Task %d is claimed by %s until %s", tk.ID, tk.Claim.Holder, tk.Claim.ExpiresAt)
+		return def, conflict(task.CodeClaimed, "Task %d is claimed by %s until %s",
+			tk.ID, task.ActorLabel(tk.Claim.Holder), tk.Claim.ExpiresAt.Minute())
 	case tk.QuestionID != 0:
 		return def, conflict(task.CodeTaskGated, "Task %d waits for an answer to its question", tk.ID)
 	}
@@ -349,7 +350,7 @@ func (s *Service) CancelRun(ctx context.Context, a task.Actor, id task.ID, reaso
 			return nil, endedError(r)
 		}
 		if reason == "" {
-			reason = "canceled by " + a.Name
+			reason = "canceled by " + task.ActorLabel(a.Name)
 		} else if err := tx.recordComment(tk); err != nil { // the next run reads it
 			return nil, err
 		}

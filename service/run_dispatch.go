@@ -218,7 +218,7 @@ func (tx *txn) blocked(tk *task.Task, r *task.Run) (string, error) {
 	case tk.Owner != r.Agent:
 		return "the task belongs to " + tk.Owner + " by now", nil
 	case tk.Claim != nil:
-		return "the task is claimed by " + tk.Claim.Holder, nil
+		return "the task is claimed by " + task.ActorLabel(tk.Claim.Holder), nil
 	case tk.QuestionID != 0:
 		return "the task waits for an answer", nil
 	case tk.Awaits != "":

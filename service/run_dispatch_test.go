@@ -194,7 +194,7 @@ func TestCancelingARunStopsIt(t *testing.T) {
 	inst.s.RegisterStop(st.Run.ID, func(cause error) { stopped <- cause })
 	r := must(inst.s.CancelRun(inst.ctx(), oleg, st.Run.ID, ""))
 	equal(t, "state", r.State(), task.State{Status: task.RunCanceled, Phase: task.PhaseBy})
-	equal(t, "reason", r.Reason, "canceled by user:oleg")
+	equal(t, "reason", r.Reason, "canceled by oleg")
 	equal(t, "cause", <-stopped, ErrStopCanceled)
 	equal(t, "work status", inst.task(tk.ID).WorkStatus, task.Idle)
 	refused(t, inst.s.FinishRun(inst.ctx(), r.ID, st.Run.Lease, completed("too late")), task.CodeStaleLease)

@@ -98,9 +98,9 @@ func (s *Service) waitsFor(rx *db.Rx, r *task.Run, p *places) string {
 	pause := p.pauses.For(r.Agent)
 	switch {
 	case pause != nil && pause.Agent == "":
-		return "the server is paused by " + displayName(pause.By)
+		return "the server is paused by " + task.ActorLabel(pause.By)
 	case pause != nil:
-		return r.Agent + " is paused by " + displayName(pause.By)
+		return r.Agent + " is paused by " + task.ActorLabel(pause.By)
 	case p.budgets[r.Agent] != "":
 		return p.budgets[r.Agent]
 	case !ok:

@@ -144,7 +144,7 @@ func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, 
 		return def, "run open", "run " + tk.OpenRunID.String() + " is " + string(tk.OpenRunPhase)
 	case pauses.For(tk.Owner) != nil:
 		p := pauses.For(tk.Owner)
-		return def, "paused", "by " + p.By + ": " + p.Brief()
+		return def, "paused", "by " + task.ActorLabel(p.By) + ": " + p.Brief()
 	case !ok:
 		return def, "owner missing", "no agent " + tk.Owner + " is defined"
 	case !def.Serving:
@@ -156,7 +156,7 @@ func (tx *txn) skip(tk *task.Task, pauses task.Pauses) (def task.Agent, reason, 
 	case tx.s.checkReachesRepository(&tx.Rx, def, tk.Project) != nil:
 		return def, "no repository", "workers execute the runs of " + tk.Owner + ", and they cannot reach the repository of " + tk.Project
 	case tk.Claim != nil:
-		return def, "claimed", "by " + tk.Claim.Holder + " until " + tk.Claim.ExpiresAt.String()
+		return def, "claimed", "by " + task.ActorLabel(tk.Claim.Holder) + " until " + tk.Claim.ExpiresAt.Minute()
 	case tk.QuestionID != 0:
 		return def, "question open", "a person must answer first"
 	case tk.Awaits != "":

@@ -350,7 +350,7 @@ func checkWork(tk *task.Task, work task.WorkStatus) error {
 	case tk.Status != task.Active:
 		return task.Errorf(task.Conflict, task.CodeTransition, "Task %d is %s and cannot be %s", tk.ID, tk.Status, work)
 	case work == task.Working && tk.Claim != nil:
-		return task.Errorf(task.Conflict, task.CodeClaimed, "Task %d is already claimed by %s", tk.ID, tk.Claim.Holder)
+		return task.Errorf(task.Conflict, task.CodeClaimed, "Task %d is already claimed by %s", tk.ID, task.ActorLabel(tk.Claim.Holder))
 	case work == task.Working && tk.OpenRunID != 0:
 		return task.Errorf(task.Conflict, task.CodeTaskGated, "Task %d cannot be claimed: run %d of it is open", tk.ID, tk.OpenRunID)
 	case work == task.Working && tk.QuestionID != 0:

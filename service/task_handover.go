@@ -118,7 +118,7 @@ func (tx *txn) lastChange(id task.ID, is func(task.Event) bool) string {
 	}
 	for i := len(list) - 1; i >= 0; i-- {
 		if is(list[i]) {
-			return ", by " + displayName(list[i].Actor) + " at " + list[i].At.Std().UTC().Format("15:04 UTC")
+			return ", by " + task.ActorLabel(list[i].Actor) + " at " + list[i].At.Std().UTC().Format("15:04 UTC")
 		}
 	}
 	return ""

@@ -95,7 +95,7 @@ func (w *diagnosis) paused() error {
 	if p.Agent != "" {
 		what = p.Agent
 	}
-	w.add(task.WhyPaused, task.Reason{}, "%s has been paused by %s since %s: %s", what, displayName(p.By), w.clock(p.Since), p.Brief())
+	w.add(task.WhyPaused, task.Reason{}, "%s has been paused by %s since %s: %s", what, task.ActorLabel(p.By), w.clock(p.Since), p.Brief())
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (w *diagnosis) waiting() error {
 	if r.Phase == task.PhaseApproval {
 		if h := r.PendingDecision; h != nil {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: h.Until}, "Run %d was %s by %s, who can undo that until %s.",
-				r.ID, h.Decision, displayName(h.By), w.clock(h.Until))
+				r.ID, h.Decision, task.ActorLabel(h.By), w.clock(h.Until))
 		} else if r.Approval != nil && r.Approval.ExpiresAt != 0 {
 			w.add(task.WhyApproval, task.Reason{Run: r.ID, Until: r.Approval.ExpiresAt}, "Run %d waits until %s for a reviewer's approval%s.",
 				r.ID, w.clock(r.Approval.ExpiresAt), reasonSuffixColon(r.Approval.RequestReason))
@@ -205,7 +205,7 @@ func (w *diagnosis) claimAndQuestion() error {
 func (w *diagnosis) claim() {
 	if c := w.tk.Claim; c != nil {
 		w.add(task.WhyClaimed, task.Reason{Until: c.ExpiresAt}, "Claimed by %s until %s; each heartbeat extends the claim.",
-			displayName(c.Holder), w.clock(c.ExpiresAt))
+			task.ActorLabel(c.Holder), w.clock(c.ExpiresAt))
 	}
 }
 

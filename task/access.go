@@ -126,6 +126,14 @@ func UserActorName(name string) string { return "user:" + name }
 // IsUserName reports whether an actor name is a person's.
 func IsUserName(actor string) bool { return strings.HasPrefix(actor, "user:") }
 
+// ActorLabel returns an actor's name for people: maya, coder, Taskyard.
+func ActorLabel(actor string) string {
+	if actor == System {
+		return "Taskyard"
+	}
+	return strings.TrimPrefix(actor, "user:")
+}
+
 // User is a person who may sign in.
 type User struct {
 	ID         ID     `json:"id"`

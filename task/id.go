@@ -78,6 +78,9 @@ func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Milli
 // String returns RFC 3339 with milliseconds, UTC.
 func (t Time) String() string { return t.Std().Format(timeLayout) }
 
+// Minute returns the time for the text of an error, which people and agents read.
+func (t Time) Minute() string { return t.Std().Format("2006-01-02 15:04 UTC") }
+
 // MarshalText returns RFC 3339 with milliseconds, UTC.
 func (t Time) MarshalText() ([]byte, error) { return t.Std().AppendFormat(nil, timeLayout), nil }
 

@@ -26,7 +26,7 @@ func (p *Pause) Err() *Error {
 	if p.Agent != "" {
 		what = "agent " + p.Agent
 	}
-	e := Errorf(Conflict, CodePaused, "%s has been paused by %s since %s: %s", what, p.By, p.Since, p.Brief())
+	e := Errorf(Conflict, CodePaused, "%s has been paused by %s since %s: %s", what, ActorLabel(p.By), p.Since.Minute(), p.Brief())
 	e.Retry = 60
 	return e
 }

@@ -70,16 +70,16 @@ func (p *Permission) Outcome() string {
 	s := fmt.Sprintf("Permission %d of run %d", p.N, p.Run)
 	switch p.Decision {
 	case PermissionAllowed:
-		s += " was already allowed by " + p.By + " at " + p.At.String()
+		s += " was already allowed by " + ActorLabel(p.By) + " at " + p.At.Minute()
 		if p.Scope == ScopeRun {
 			s += ", with all further calls of " + p.Tool + " in this run"
 		}
 	case PermissionDenied:
-		s += " was already denied by " + p.By + " at " + p.At.String() + ": " + p.Message
+		s += " was already denied by " + ActorLabel(p.By) + " at " + p.At.Minute() + ": " + p.Message
 	case PermissionExpired:
-		s += " expired at " + p.At.String() + ": nobody decided in time"
+		s += " expired at " + p.At.Minute() + ": nobody decided in time"
 	case PermissionVoid:
-		s += " is void: the run ended at " + p.At.String()
+		s += " is void: the run ended at " + p.At.Minute()
 	default:
 		s += " waits for a decision"
 	}

@@ -78,7 +78,7 @@ func TestATaskCanBeCompletedDuringAPause(t *testing.T) {
 	}
 	text, _ := a.ok("complete_and_signup", args{"task_id": id, "agent_name": "coder"})
 	starts(t, text, "Task #"+id+" completed\nNo task claimed: agent coder has been paused by "+
-		"user:maya since 2026-03-02T09:00:00.000Z: wrong color\n\n{")
+		"maya since 2026-03-02 09:00 UTC: wrong color\n\n{")
 }
 
 func TestAChainKeepsItsCommentsInOrder(t *testing.T) {

@@ -75,12 +75,7 @@ func Tokens(n int) string {
 func USD(v float64) string { return "$" + strconv.FormatFloat(v, 'f', 2, 64) }
 
 // ActorLabel returns an actor's name for people: maya, coder, Taskyard.
-func ActorLabel(actor string) string {
-	if actor == task.System {
-		return "Taskyard"
-	}
-	return strings.TrimPrefix(actor, "user:")
-}
+func ActorLabel(actor string) string { return task.ActorLabel(actor) }
 
 // initials returns the one or two letters of an avatar.
 func initials(actor string) string {
