@@ -50,7 +50,8 @@ func TestTheInboxPage(t *testing.T) {
 		inst.ok(err)
 		ask("Delete the original?")
 		for _, question := range []string{inbox, page} {
-			b.post(at+"/reply", "content", "Yes, please.", "question", question).is(409).shows("another one is open now", "Yes, please.")
+			b.post(at+"/reply", "content", "Yes, please.", "question", question).is(409).
+				shows("maya has already answered", "another one is open now", "Yes, please.")
 		}
 		got, err := inst.svc.Task(ctx, mayaActor, tk.ID)
 		inst.ok(err)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"taskyard/db"
@@ -195,12 +196,8 @@ func (s *Service) ReplyTo(ctx context.Context, a task.Actor, id, question task.I
 		if err != nil {
 			return task.Message{}, err
 		}
-		if tk.QuestionID == 0 {
-			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion, "No question is open on task %d; comment instead", id)
-		}
-		if question != 0 && question != tk.QuestionID {
-			return task.Message{}, task.Errorf(task.Conflict, task.CodeNoQuestion,
-				"This question on task %d is answered, and another one is open now: read it and answer again", id)
+		if tk.QuestionID == 0 || question != 0 && question != tk.QuestionID {
+			return task.Message{}, tx.answeredError(tk, question)
 		}
 		m, err := tx.addMessage(id, task.KindAnswer, a.Name, strings.TrimSpace(text))
 		if err != nil {
@@ -222,6 +219,25 @@ func (s *Service) ReplyTo(ctx context.Context, a task.Actor, id, question task.I
 		}
 		return tx.Message(m)
 	})
+}
+
+// answeredError says why a question cannot be answered: who has already done it, if
+// that is known. question is 0 if the caller means whichever is open.
+func (tx *txn) answeredError(tk *task.Task, question task.ID) error {
+	why, next := "No question is open on task "+tk.ID.String(), "; comment instead"
+	if tk.QuestionID != 0 {
+		why, next = "This question is not open on task "+tk.ID.String(), "; another one is open now: read it and answer again"
+	}
+	if question != 0 {
+		list, err := tx.Rx.Comments(tk.ID, question, 100)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(list, func(m task.Message) bool { return m.Kind == task.KindAnswer }); i >= 0 {
+			why = task.ActorLabel(list[i].Author) + " has already answered this question on task " + tk.ID.String()
+		}
+	}
+	return task.Errorf(task.Conflict, task.CodeNoQuestion, "%s%s", why, next)
 }
 
 // Comments returns up to limit messages of a task's thread after an id, without

@@ -63,7 +63,11 @@ func TestAQuestionGatesTheTask(t *testing.T) {
 	})
 	t.Run("then there is nothing to answer", func(t *testing.T) {
 		_, err := inst.s.Reply(inst.ctx(), oleg, tk.ID, "blue!")
-		refused(t, err, task.CodeNoQuestion)
+		refused(t, err, task.CodeNoQuestion, "No question is open")
+	})
+	t.Run("whoever answers too late learns who answered", func(t *testing.T) {
+		_, err := inst.s.ReplyTo(inst.ctx(), maya, tk.ID, q.ID, "green")
+		refused(t, err, task.CodeNoQuestion, "oleg has already answered this question", "comment instead")
 	})
 	t.Run("a draft cannot ask", func(t *testing.T) {
 		d := inst.create(coder, "coder", draft)
