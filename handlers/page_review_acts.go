@@ -60,8 +60,16 @@ func (s *Server) reviewAgain(c echo.Context, id task.ID, e *task.Error, change f
 		if err == nil {
 			err = change(&m)
 		}
+		keepUnsaved(c, ch, &m, e)
 		return views.ReviewPage(ch, m), err
 	})
+}
+
+// keepUnsaved shows what was typed if the page no longer has the form.
+func keepUnsaved(c echo.Context, ch views.Chrome, m *views.ReviewModel, e *task.Error) {
+	if !m.HasForm(ch) {
+		m.Notice, m.Unsaved = e.Message, unsavedText(c)
+	}
 }
 
 // resultDifferences describes how the result shown differs from the one that
@@ -148,6 +156,7 @@ func (s *Server) draftAgain(c echo.Context, id task.ID, e *task.Error, d task.Re
 		if err == nil {
 			err = fill(&m)
 		}
+		keepUnsaved(c, ch, &m, e)
 		return views.ReviewFilePage(ch, m), err
 	})
 }

@@ -164,6 +164,13 @@ func TestAcceptingRequiresTheReviewedResult(t *testing.T) {
 	b.post("/tasks/1/review/accept", "result", "2", "digest", now, "text", "Fine.").redirectsTo("/tasks/1/review").shows("accepted", "Fine.")
 	b.get("/tasks/1").shows("Done")
 	b.get("/tasks/1/review").is(200).hides("Accept result", "Save draft", "Run one again")
+	late := func(page string, pairs ...string) {
+		b.post("/tasks/1/review/"+page, append(pairs, "result", "2", "text", "Typed too late.")...).is(409).shows(
+			`role="alert"`, "What you typed", "Typed too late.")
+	}
+	late("request-changes", "digest", now)
+	late("comments")
+	late("comments", "path", "main.go", "side", "new", "line", "2", "endLine", "2")
 }
 
 func TestMergesOnPages(t *testing.T) {

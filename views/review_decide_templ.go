@@ -36,7 +36,7 @@ func reviewActs(c Chrome, m *ReviewModel) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if m.decidable() && c.CanDecide && m.MayVote == "" {
+		if m.mayDecide(c) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<details class=\"menu\" data-menu id=\"changes-menu\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

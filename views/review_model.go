@@ -28,6 +28,7 @@ type ReviewModel struct {
 	Missing  int                // votes that it still needs
 	Then     string             // effect of the last vote, as a sentence
 	Notice   string             // why the last action failed
+	Unsaved  []UnsavedField     // text typed into a form that no longer exists
 	Differs  []string           // differences from what the reader decided on
 	Seen     int                // number of the result that they decided on
 	Text     string             // text in a form that failed
@@ -69,6 +70,22 @@ func (m *ReviewModel) commentable(c Chrome) bool {
 // decidable reports whether the result waits for votes.
 func (m *ReviewModel) decidable() bool {
 	return m.current() && m.Result.State == task.ResultReview && m.Task.Awaits == task.WaitsReview
+}
+
+// mayDecide reports whether the page has the forms of a decision.
+func (m *ReviewModel) mayDecide(c Chrome) bool {
+	return m.decidable() && c.CanDecide && m.MayVote == ""
+}
+
+// HasForm reports whether the page has the form that is open.
+func (m *ReviewModel) HasForm(c Chrome) bool {
+	switch m.Form {
+	case "":
+		return true
+	case "comment":
+		return m.commentable(c)
+	}
+	return m.mayDecide(c)
 }
 
 // query returns the query of this page with an explicit result.
