@@ -34,17 +34,21 @@ func (s settings) withExisting(e *Env, fn func(*app.Instance) error) error {
 	if err := hasDatabase(e, cfg); err != nil {
 		return err
 	}
-	return s.withInstance(e, fn)
+	return openInstance(e, cfg, fn)
 }
 
 // withInstance opens a data folder, whether or not a server is running. It
 // refuses to migrate the database of a running one, and creates an instance if
 // there is none.
-func (s settings) withInstance(e *Env, fn func(*app.Instance) error) (err error) {
+func (s settings) withInstance(e *Env, fn func(*app.Instance) error) error {
 	cfg, _, err := s.load(e, nil)
 	if err != nil {
 		return err
 	}
+	return openInstance(e, cfg, fn)
+}
+
+func openInstance(e *Env, cfg *config.Config, fn func(*app.Instance) error) (err error) {
 	log := newLogger(e, config.Log{Level: "error"}) // the server reports problems of definitions
 	if err := app.MakeData(cfg.Data); err != nil {
 		return err
