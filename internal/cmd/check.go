@@ -34,7 +34,7 @@ func (c *checkCmd) Run(e *Env) error {
 		}
 		fmt.Fprintln(e.Stdout, "integrity and references: ok")
 	}
-	return c.withInstance(e, func(in *app.Instance) error { return checkInstance(e.Ctx, in, e.Stdout, c.Head) })
+	return openInstance(e, cfg, func(in *app.Instance) error { return checkInstance(e.Ctx, in, e.Stdout, c.Head) })
 }
 
 func checkInstance(ctx context.Context, in *app.Instance, out io.Writer, head string) error {

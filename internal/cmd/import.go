@@ -109,7 +109,7 @@ func (c *importCmd) withNewInstance(e *Env, fn func(*app.Instance) error) error 
 		return err
 	}
 	if app.HasDatabase(cfg) {
-		return c.withInstance(e, fn)
+		return openInstance(e, cfg, fn)
 	}
 	dir, err := os.MkdirTemp("", "taskyard-import-")
 	if err != nil {
