@@ -89,10 +89,10 @@ var mayImportInRunner = map[string][]string{
 	"runner/claude":  {"runner/confine", "runner/enforce", "runner/supervise"},
 	"runner/codex":   {"runner/enforce", "runner/supervise"},
 	"runner/command": {"runner/enforce", "runner/supervise"},
-	"runner/webhook": {"runner/enforce", "runner/retryafter", "runner/supervise"},
+	"runner/webhook": {"runner/egress", "runner/enforce", "runner/retryafter", "runner/supervise"},
 
 	"runner/builtin/model": {"runner/retryafter"},
-	"runner/builtin/tools": {"runner/confine", "runner/instance", "runner/scratch", "runner/tree"},
+	"runner/builtin/tools": {"runner/confine", "runner/egress", "runner/instance", "runner/scratch", "runner/tree"},
 	"runner/runnertest":    {"runner/confine/escape", "runner/supervise", "runner/tree"},
 	"runner/scratch":       {"runner/remove"},
 	"runner/supervise": {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"taskyard/internal/sleep"
+	"taskyard/runner/egress"
 	"taskyard/runner/retryafter"
 	"taskyard/runner/supervise"
 	"taskyard/task"
@@ -40,16 +40,12 @@ type answer struct {
 	after    time.Duration // delay that the receiver asked for, or 0
 }
 
-// azureHost is where virtual machines of Azure reach their host, although the
-// address looks public.
-var azureHost = netip.MustParsePrefix("168.63.129.16/32")
-
 // client dials only addresses that the guard permits, uses no proxy and follows
 // no redirects, because the body contains a token.
 func (w *Runner) client() *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if !w.AllowPrivate {
-		dialer.Control = ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureHost)).Safe
+		dialer.Control = egress.New(ssrf.WithAnyPort()).Safe
 	}
 	return &http.Client{
 		Transport:     &http.Transport{DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true},

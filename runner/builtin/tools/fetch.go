@@ -17,6 +17,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"taskyard/runner/egress"
 	"taskyard/task"
 )
 
@@ -36,15 +37,11 @@ type fetchArgs struct {
 	Offset int    `json:"offset"`
 }
 
-// azureHost is where virtual machines of Azure reach their host, which gives
-// out settings and certificates, although the address looks public.
-var azureHost = netip.MustParsePrefix("168.63.129.16/32")
-
 // newClient returns a client that checks the address that is actually dialed,
 // so that neither a name nor a redirect leads into the private network. It uses
 // no proxy, no cookies, and a new connection for every request.
 func newClient(o Options) *http.Client {
-	guard := ssrf.New(ssrf.WithDeniedV4Prefixes(azureHost))
+	guard := egress.New()
 	dialer := &net.Dialer{
 		Timeout: 10 * time.Second, Resolver: o.resolver,
 		Control: func(network, address string, c syscall.RawConn) error {
